@@ -416,6 +416,7 @@ static inline void cnr_part(const struct cnr_comm *c, const struct cnr_operation
 	}
 	p->index = block - o->base;
 	p->list = CANARY_KIND_NONE;
+	p->led = false;
 	if (o->plain)
 		cnr_part_same(c, o, p);
 	else
@@ -452,6 +453,22 @@ static inline void *cnr_vector(const struct cnr_operation *o, const struct cnr_p
 	return (u8 *)o->op.data + (size_t)p->first * o->element;
 }
 
+/* Return: where the result of @p is wanted, if cnr_op.target is set */
+static inline void *cnr_target(const struct cnr_operation *o, const struct cnr_part *p)
+{
+	return (u8 *)o->op.target + (size_t)p->first * o->element;
+}
+
+/* Store @bytes of the result of @p, from byte @at on: where it is kept, and where it is wanted. */
+static inline void cnr_put(const struct cnr_operation *o, const struct cnr_part *p, size_t at,
+			   const void *from, size_t bytes)
+{
+	if (!o->op.target || p->led)
+		memcpy((u8 *)cnr_vector(o, p, CNR_USE_RESULT) + at, from, bytes);
+	if (o->op.target)
+		memcpy((u8 *)cnr_target(o, p) + at, from, bytes);
+}
+
 static inline const void *cnr_vector_source(const struct cnr_operation *o,
 					    const struct cnr_part *p)
 {
@@ -475,7 +492,7 @@ static inline void cnr_store(const struct cnr_comm *c, const struct cnr_operatio
 	if (!o->plain)
 		o->encoding->store(c, o, p, words);
 	else
-		memcpy(cnr_vector(o, p, CNR_USE_RESULT), words, p->elements * o->element);
+		cnr_put(o, p, 0, words, p->elements * o->element);
 }
 
 /* Return: the words of a result that was stored; good until the next call */

@@ -86,6 +86,7 @@ enum cnr_op_state {
  * @list:	enum canary_kind of what members send to the leader, if these are lists: one with
  *		CANARY_K_SHARDS. Else 0, and they send words of @kind. @length, @result and @kind
  *		are of the words that lists are combined into
+ * @led:	this member makes the result, so others may ask for it
  */
 struct cnr_part {
 	u32	index;
@@ -96,6 +97,7 @@ struct cnr_part {
 	u16	result;
 	u8	kind;
 	u8	list;
+	bool	led;
 };
 
 /*

@@ -283,6 +283,9 @@ enum cnr_use {
  * @data:	@elements of cnr_element() bytes, 4-byte aligned: the results
  * @source:	NULL; or the contributions, like @data, which the core does not write to. If NULL,
  *		the contributions are in @data, and results replace them
+ * @target:	NULL; or where the results go, like @data, which then has only those that others may
+ *		ask for. It may be @source. The core writes to it until the operation completes, and
+ *		cnr_done.in_target says whether the results are there. Without @at and @hashes
  * @at:		NULL; or a function for drivers that do not hold the vector at @data as a whole. It
  *		returns where the @n elements from number @first on are. They stay there until the
  *		next call. @n elements are never more than the data of one packet. A ring asks again
@@ -311,6 +314,7 @@ enum cnr_use {
 struct cnr_op {
 	void	*data;
 	const void *source;
+	void	*target;
 	void	*(*at)(const struct cnr_op *op, u32 first, u32 n, enum cnr_use use);
 	u64	*hashes;
 	void	*memory;
@@ -338,6 +342,8 @@ struct cnr_op {
  * @seq:	sequence number of the operation, from 0
  * @attempts:	blocks that needed another attempt, as seen here
  * @method:	enum canary_method
+ * @in_target:	the results are in cnr_op.target. A ring needs all of them in @data, and leaves them
+ *		there
  */
 struct cnr_done {
 	u64	cookie;
@@ -347,6 +353,7 @@ struct cnr_done {
 	u32	seq;
 	u32	attempts;
 	u8	method;
+	bool	in_target;
 };
 
 /**

@@ -449,7 +449,7 @@ static void cnr_exact_store(const struct cnr_comm *c, const struct cnr_operation
 		words++;
 	}
 	if (p->elements)
-		memcpy(cnr_vector(o, p, CNR_USE_RESULT), words, p->elements * x->f->bytes);
+		cnr_put(o, p, 0, words, p->elements * x->f->bytes);
 }
 
 static void cnr_exact_serve(const struct cnr_comm *c, const struct cnr_operation *o,

@@ -510,16 +510,15 @@ static void cnr_data_store(const struct cnr_operation *o, const struct cnr_share
 			   const struct cnr_part *p, const u32 *words)
 {
 	u32 i, n, k, size = x->l.f->bytes;
-	u8 *to = cnr_vector(o, p, CNR_USE_RESULT);
 
 	if (!cnr_has_marked(x, p->first, p->elements)) {
-		memcpy(to, words, p->elements * size);
+		cnr_put(o, p, 0, words, p->elements * size);
 		return;
 	}
 	for (i = 0; i < p->elements; i += n) {
 		n = cnr_group_left(&x->l, p->first + i, p->elements - i);
 		if (!cnr_is_marked_group(x, (p->first + i) / x->l.group)) {
-			memcpy(to + i * size, (const u8 *)words + i * size, n * size);
+			cnr_put(o, p, i * size, (const u8 *)words + i * size, n * size);
 			continue;
 		}
 		for (k = i; k < i + n; k++)
@@ -553,20 +552,20 @@ static void cnr_data_serve(const struct cnr_operation *o, const struct cnr_share
 static void cnr_marked_copy(const struct cnr_operation *o, const struct cnr_shared *x,
 			    const struct cnr_part *p, u32 *words, enum cnr_use use)
 {
-	u32 i, group = 0;
-	struct cnr_part one;
-	void *elements, *at;
+	struct cnr_part one = { .led = p->led };
+	u32 i, bytes, group = 0;
+	void *at;
 
 	for (i = 0; i < p->elements; i++) {
 		group = cnr_marked_at(x, p, i, group);
 		one.first = group * x->l.group;
 		one.elements = min_t(u32, x->l.group, x->numbers - one.first);
-		elements = cnr_vector(o, &one, use);
+		bytes = one.elements * x->l.f->bytes;
 		at = (u8 *)words + i * x->l.group * x->l.f->bytes;
 		if (use == CNR_USE_RESULT)
-			memcpy(elements, at, one.elements * x->l.f->bytes);
+			cnr_put(o, &one, 0, at, bytes);
 		else
-			memcpy(at, elements, one.elements * x->l.f->bytes);
+			memcpy(at, cnr_vector(o, &one, use), bytes);
 	}
 }
 
@@ -631,7 +630,7 @@ static void cnr_shared_store(const struct cnr_comm *c, const struct cnr_operatio
 	struct cnr_shared *x = cnr_shared(c, o);
 
 	if (p->index - x->maxima < x->data && !x->marked)
-		memcpy(cnr_vector(o, p, CNR_USE_RESULT), words, p->elements * x->size);
+		cnr_put(o, p, 0, words, p->elements * x->size);
 	else
 		cnr_other_store(o, x, p, words);
 }

@@ -18,7 +18,7 @@ static void cnr_pad_bytes(const struct cnr_operation *o, const struct cnr_part *
 void cnr_elements_store(const struct cnr_comm *c, const struct cnr_operation *o,
 			const struct cnr_part *p, const u32 *words)
 {
-	memcpy(cnr_vector(o, p, CNR_USE_RESULT), words, p->elements * o->element);
+	cnr_put(o, p, 0, words, p->elements * o->element);
 }
 
 void cnr_elements_serve(const struct cnr_comm *c, const struct cnr_operation *o,

@@ -230,7 +230,7 @@ static u64 cnr_place_lane(const struct cnr_stages *s, const u8 *element)
 static struct cnr_part cnr_some_of(const struct cnr_comm *c, const struct cnr_operation *o,
 				   const struct cnr_part *p, u32 i)
 {
-	struct cnr_part some = { .first = p->first + i };
+	struct cnr_part some = { .first = p->first + i, .led = p->led };
 
 	some.elements = min_t(u32, p->elements - i, c->length / o->element);
 	return some;
@@ -269,8 +269,8 @@ void cnr_stages_store(const struct cnr_comm *c, const struct cnr_operation *o,
 	struct cnr_part some;
 	struct cnr_stages s;
 	u64 key, lane;
+	u8 element[16];		/* the longest there is */
 	u32 i, k;
-	u8 *to;
 
 	cnr_stages_of(c, &o->op, &s);
 	if (p->index < s.first) {
@@ -280,13 +280,13 @@ void cnr_stages_store(const struct cnr_comm *c, const struct cnr_operation *o,
 	}
 	for (i = 0; i < p->elements; i += some.elements) {
 		some = cnr_some_of(c, o, p, i);
-		to = cnr_vector(o, &some, CNR_USE_RESULT);
-		for (k = i; k < i + some.elements; k++, to += o->element) {
+		for (k = i; k < i + some.elements; k++) {
 			key = largest[k];
 			lane = cnr_place_lane_at(&s, words, k);
 			if (cnr_is_zero(&s.x, key))
 				key = (s.x.all >> 1) + (lane & 1);
-			cnr_element_put(&s.x, to, key, s.x.f ? lane >> 1 : lane);
+			cnr_element_put(&s.x, element, key, s.x.f ? lane >> 1 : lane);
+			cnr_put(o, &some, (k - i) * o->element, element, o->element);
 		}
 	}
 }

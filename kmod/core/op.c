@@ -118,6 +118,7 @@ void cnr_op_settle(struct cnr_comm *c, struct cnr_operation *o)
 /* The only member of a communicator is done at once. */
 void cnr_op_alone(struct cnr_comm *c, struct cnr_operation *o)
 {
+	o->op.target = NULL;
 	if (o->op.source)
 		memcpy(o->op.data, o->op.source,
 		       (size_t)o->op.elements * cnr_element(o->op.op, o->op.dtype));
@@ -134,6 +135,9 @@ void cnr_op_alone(struct cnr_comm *c, struct cnr_operation *o)
 void cnr_op_run(struct cnr_comm *c, struct cnr_operation *o, u8 algorithm)
 {
 	o->algorithm = algorithm;
+	/* Who passes a result on along the ring reads it again. */
+	if (algorithm == CANARY_ALG_RING)
+		o->op.target = NULL;
 	o->opsig = cnr_opsig(&o->op, o->seq, algorithm);
 	o->run = cnr_algorithm(c, algorithm);
 	c->ops_run++;
@@ -218,6 +222,7 @@ static void cnr_report(const struct cnr_operation *o, struct cnr_done *done)
 	done->seq = o->seq;
 	done->attempts = o->attempts;
 	done->method = o->encoding->method;
+	done->in_target = o->op.target;
 }
 
 bool cnr_completion(struct cnr_comm *c, struct cnr_done *done)

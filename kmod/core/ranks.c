@@ -139,9 +139,12 @@ void cnr_ranks_store(const struct cnr_comm *c, const struct cnr_operation *o,
 
 	cnr_ranks_of(c, o->encoding, &o->op, &x);
 	round = p->index / x.per;
-	if (p->elements)
-		memcpy(round + 1 < x.rounds ? (void *)cnr_ranks_room(o, &x, p, round) :
-		       cnr_vector(o, p, CNR_USE_RESULT), words, p->elements * x.bytes);
+	if (!p->elements)
+		return;
+	if (round + 1 < x.rounds)
+		memcpy(cnr_ranks_room(o, &x, p, round), words, p->elements * x.bytes);
+	else
+		cnr_put(o, p, 0, words, p->elements * x.bytes);
 }
 
 void cnr_ranks_serve(const struct cnr_comm *c, const struct cnr_operation *o,

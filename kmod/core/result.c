@@ -62,6 +62,14 @@ bool cnr_result_is_tidy(struct cnr_comm *c, const struct cnr_operation *o, const
 	return !memcmp(tidy, words, p->result);
 }
 
+/* The result of @p was made where it is kept. It goes where it is wanted, too. */
+static void cnr_result_show(const struct cnr_operation *o, const struct cnr_part *p)
+{
+	if (o->op.target)
+		memcpy(cnr_target(o, p), cnr_vector(o, p, CNR_USE_SERVE),
+		       p->elements * o->element);
+}
+
 /*
  * Make the result of @p, a part of @block, in one pass, if its encoding can. It goes into the
  * vector at once if nobody else can write to that. Its hash is made while the words are at hand, as
@@ -85,6 +93,7 @@ static bool cnr_result_total(struct cnr_comm *c, struct cnr_operation *o, u32 bl
 		cnr_store(c, o, p, room);
 	} else {
 		cnr_seal_by(c, block, cnr_hash(c->data_key, to, p->result));
+		cnr_result_show(o, p);
 	}
 	return true;
 }
@@ -120,10 +129,13 @@ u32 cnr_result_make(struct cnr_comm *c, struct cnr_operation *o, u32 block, cons
 	bool held;
 
 	cnr_part(c, o, block, &p);
+	p.led = true;
 	if (!o->op.hashes && cnr_part_plain(o, &p)) {
 		data = cnr_vector(o, &p, CNR_USE_BOTH);
 		own = o->op.source ? cnr_vector_source(o, &p) : data;
-		return cnr_combine(p.kind, data, own, others, p.length);
+		sum = cnr_combine(p.kind, data, own, others, p.length);
+		cnr_result_show(o, &p);
+		return sum;
 	}
 	held = cnr_vector_hold(p.length / sizeof(u32));
 	if (!cnr_result_total(c, o, block, &p, others, room, &sum))
@@ -141,6 +153,7 @@ void cnr_result_own(struct cnr_comm *c, struct cnr_operation *o, u32 block)
 	const u32 *own;
 
 	cnr_part(c, o, block, &p);
+	p.led = true;
 	own = cnr_words(c, o, &p);
 	if (own != room)
 		memcpy(room, own, p.length);

@@ -51,7 +51,7 @@ void test_copy_finish(const struct cnr_comm *c, const struct cnr_operation *o,
 void test_copy_store(const struct cnr_comm *c, const struct cnr_operation *o,
 		     const struct cnr_part *p, const u32 *words)
 {
-	memcpy(cnr_vector(o, p, CNR_USE_RESULT), words, p->result);
+	cnr_put(o, p, 0, words, p->result);
 }
 
 void test_copy_serve(const struct cnr_comm *c, const struct cnr_operation *o,

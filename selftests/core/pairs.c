@@ -60,7 +60,7 @@ u16 pairs_shard(const struct cnr_comm *c, const struct cnr_operation *o, const s
 void pairs_store(const struct cnr_comm *c, const struct cnr_operation *o,
 		 const struct cnr_part *p, const u32 *words)
 {
-	memcpy(cnr_vector(o, p, CNR_USE_RESULT), words, p->length);
+	cnr_put(o, p, 0, words, p->length);
 }
 
 void pairs_serve(const struct cnr_comm *c, const struct cnr_operation *o,

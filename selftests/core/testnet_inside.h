@@ -46,6 +46,7 @@ struct tnet_event {
 struct tnet_vector {
 	u32	*data;
 	void	*apart;		/* contribution outside @data, until the sum has ended */
+	void	*target;	/* where results are wanted, maybe @apart, as long; NULL: @data */
 	u64	*hashes;	/* NULL unless the vectors are pinned */
 	void	*memory;	/* of the encoding */
 	int	source;		/* all get what this rank has; -1: the sum */

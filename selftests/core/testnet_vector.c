@@ -41,22 +41,22 @@ static u64 tnet_element(const struct tnet *s, u32 rank, u32 run, u32 op, u32 i)
 }
 
 /*
- * Is the result the sum of what one process of each rank gave, @run names which? With a @source it
- * is what that rank gave.
+ * Is @data the sum of what one process of each rank gave, @run names which? With a @source it is
+ * what that rank gave.
  */
-static bool tnet_is_sum(const struct tnet *s, const struct cnr_done *d, int source, const u8 *run)
+static bool tnet_is_sum(const struct tnet *s, const struct cnr_done *d, u32 *data, int source,
+			const u8 *run)
 {
-	const u32 *data = d->data;
 	u64 given[TNET_MEMBERS_MAX], got;
 	u32 i, r, want;
 
 	if (s->cfg.right)
-		return s->cfg.right(d->seq, d->data, d->elements);
+		return s->cfg.right(d->seq, data, d->elements);
 	for (i = 0; s->cfg.reduce && i < d->elements; i++) {
 		for (r = 0; r < s->cfg.members; r++)
 			given[r] = tnet_element(s, r, run[r], d->seq, i);
 		got = 0;
-		memcpy(&got, (const u8 *)d->data + i * s->cfg.element, s->cfg.element);
+		memcpy(&got, (const u8 *)data + i * s->cfg.element, s->cfg.element);
 		if (s->cfg.reduce(given, s->cfg.members) != got)
 			return false;
 	}
@@ -71,29 +71,38 @@ static bool tnet_is_sum(const struct tnet *s, const struct cnr_done *d, int sour
 	return true;
 }
 
+static void tnet_free_apart(struct tnet_vector *v)
+{
+	if (v->target != v->apart)
+		free(v->target);
+	free(v->apart);
+	v->target = NULL;
+	v->apart = NULL;
+}
+
 /* What is right: a sum over those that were there when this one formed its communicator, or now */
 void tnet_complete(struct tnet *s, int rank, const struct cnr_done *d)
 {
 	struct tnet_node *n = &s->node[rank];
 	struct tnet_vector *v = n->held;
+	u32 *data;
 
 	n->completed++;
 	n->last_error = d->error;
 	while (v->data != d->data)
 		v = v->next;
-	/* It is the application's again, which may return the memory. */
-	free(v->apart);
-	v->apart = NULL;
-	if (d->error)
-		return;
-	if (!tnet_is_sum(s, d, v->source, s->run) && !tnet_is_sum(s, d, v->source, n->with))
+	data = d->in_target ? v->target : d->data;
+	if (!d->error && !tnet_is_sum(s, d, data, v->source, s->run) &&
+	    !tnet_is_sum(s, d, data, v->source, n->with))
 		s->wrong++;
+	/* It is the application's again, which may return the memory. */
+	tnet_free_apart(v);
 }
 
 static void tnet_vector_free(struct tnet_vector *v)
 {
+	tnet_free_apart(v);
 	free(v->data);
-	free(v->apart);
 	free(v->hashes);
 	free(v->memory);
 	free(v);
@@ -137,6 +146,20 @@ static void tnet_move_apart(struct tnet_vector *v, int rank, struct cnr_op *op, 
 	op->source = v->apart;
 }
 
+/*
+ * Some ranks want the results elsewhere: 2 and 4 have contributions where results are kept, 1 has
+ * them elsewhere again, and 5 gets the results in their place.
+ */
+static void tnet_set_target(struct tnet_vector *v, int rank, struct cnr_op *op, size_t bytes)
+{
+	if (rank % 3 == 0 || op->hashes)
+		return;
+	v->target = rank % 3 == 2 && v->apart ? v->apart : malloc(bytes + 1);
+	if (v->target != v->apart)
+		memset(v->target, 0x5a, bytes);
+	op->target = v->target;
+}
+
 int tnet_post_op(struct tnet *s, int rank, struct cnr_op op, int source)
 {
 	struct tnet_node *n = &s->node[rank];
@@ -162,6 +185,7 @@ int tnet_post_op(struct tnet *s, int rank, struct cnr_op op, int source)
 	op.memory = v->memory;
 	op.hashes = v->hashes;
 	tnet_move_apart(v, rank, &op, bytes);
+	tnet_set_target(v, rank, &op, bytes);
 	v->elements = elements;
 	v->next = n->held;
 	n->held = v;

@@ -65,6 +65,7 @@ struct vector {
 	int	rank;
 	u32	*data;
 	u32	*source;
+	u32	*target;	/* the application's, until the operation has completed */
 	u64	*hashes;
 	void	*memory;
 };
@@ -72,29 +73,34 @@ struct vector {
 static struct vector *vectors;
 
 /* Is it the sum of what these processes gave? Those of the ranks before @rank are chosen. */
-static bool is_sum(const struct world *w, const struct cnr_done *d, u8 *run, u32 rank)
+static bool is_sum(const struct world *w, const struct cnr_done *d, const u32 *data, u8 *run,
+		   u32 rank)
 {
 	const struct numbers *n = numbers_of(w->numbers, d->seq);
 	u32 i;
 
 	if (rank < w->members) {
 		for (run[rank] = 0; run[rank] <= w->run[rank]; run[rank]++)
-			if (is_sum(w, d, run, rank + 1))
+			if (is_sum(w, d, data, run, rank + 1))
 				return true;
 		return false;
 	}
 	for (i = 0; i < d->elements; i++)
-		if (!numbers_right(n, d->data, w->members, run, d->seq, i))
+		if (!numbers_right(n, data, w->members, run, d->seq, i))
 			return false;
 	return true;
 }
 
 static void check(const struct world *w, int rank, const struct cnr_done *d)
 {
+	struct vector *v = (void *)(uintptr_t)d->cookie;
+	const u32 *data = d->in_target ? v->target : d->data;
 	u8 run[MEMBERS_MAX];
 
-	if (!d->error && !w->lied && !w->scribbled[rank] && !is_sum(w, d, run, 0))
+	if (!d->error && !w->lied && !w->scribbled[rank] && !is_sum(w, d, data, run, 0))
 		abort();
+	free(v->target);
+	v->target = NULL;
 }
 
 static void release(const struct cnr_done *d)
@@ -106,6 +112,7 @@ static void release(const struct cnr_done *d)
 	*at = v->next;
 	free(v->data);
 	free(v->source);
+	free(v->target);
 	free(v->hashes);
 	free(v->memory);
 	free(v);
@@ -312,11 +319,13 @@ static void post(struct world *w, int rank, u8 how)
 	v->source = how & 2 ? malloc(op.elements * n->size + 1) : NULL;
 	v->hashes = how & 3 ? malloc(cnr_op_blocks(w->comm[rank], &op) * sizeof(u64)) : NULL;
 	v->memory = calloc(1, cnr_memory(w->comm[rank], &op) + 1);
+	v->target = how & 4 && !v->hashes ? malloc(op.elements * n->size + 1) : NULL;
+	op.source = how & 8 && v->target ? v->target : v->source;
 	for (i = 0; i < op.elements; i++)
-		numbers_give(n, v->source ? v->source : v->data, w->members, rank, w->run[rank],
+		numbers_give(n, op.source ? (void *)op.source : v->data, w->members, rank, w->run[rank],
 			     seq, i);
 	op.data = v->data;
-	op.source = v->source;
+	op.target = v->target;
 	op.hashes = v->hashes;
 	op.memory = v->memory;
 	op.cookie = (uintptr_t)v;

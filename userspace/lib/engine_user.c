@@ -287,6 +287,7 @@ static int user_post(void *engine, struct lib_request *req)
 	else if (req->count)
 		memcpy(op->data, req->sendbuf, req->bytes);
 	cop.data = op->data;
+	cop.target = req->recvbuf;
 	cop.memory = op->memory;
 	cop.cookie = (uintptr_t)op;
 	err = take_vectors(u, op, &cop, req);
@@ -336,7 +337,7 @@ static int user_reap(void *engine, struct lib_request *req, u64 until)
 	req->error = op->error;
 	req->attempts = op->attempts;
 	req->method = op->method;
-	if (!op->error && req->count)
+	if (!op->error && req->count && !op->in_target)
 		memcpy(req->recvbuf, op->data, req->bytes);
 	pthread_mutex_lock(&u->ep->lock);
 	u->ended--;

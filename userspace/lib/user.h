@@ -188,6 +188,7 @@ struct user_op {
 	u16		*places;	/* of all vectors, or NULL */
 	u32		attempts;
 	u8		method;
+	bool		in_target;	/* the results are where the application wants them */
 	int		error;
 	bool		ended;		/* the core has reported its end */
 	bool		released;	/* the core does not need the data any more */

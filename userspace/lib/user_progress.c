@@ -169,6 +169,7 @@ static void pump_completed(void *driver, const struct cnr_done *done)
 	op->error = done->error;
 	op->attempts = done->attempts;
 	op->method = done->method;
+	op->in_target = done->in_target;
 	pump->u->ended++;
 	pump->changed = true;
 }
