@@ -347,6 +347,20 @@ bool node_busy(const struct cmpi_node *n)
 	return false;
 }
 
+/*
+ * Does the library still write to a caller's vector? Calls that fail for another reason than the
+ * end of the communicator do not end before that. Results of several local ranks go to slots.
+ */
+static bool results_due(struct cmpi_node *n)
+{
+	if (n->own || n->local > 1)
+		return false;
+	for (; n->taken != n->posted; n->taken++)
+		if (!canary_test(n->canary, n->request[n->taken % NODE_SLOTS]))
+			return true;
+	return false;
+}
+
 void node_step(struct cmpi_node *n)
 {
 	struct node_call *c;
@@ -356,7 +370,7 @@ void node_step(struct cmpi_node *n)
 		step_other(n);
 	else if (!n->error)
 		step_member(n);
-	if (!n->error)
+	if (!n->error || results_due(n))
 		return;
 	for (c = n->calls; c; c = c->next) {
 		if (c->ended)
