@@ -177,7 +177,7 @@ void user_buffer_free(void *data);
 /* user_buffers_empty() - free all that are kept */
 void user_buffers_empty(struct user_buffers *kept);
 
-/* ---- the engine, in engine_user.c and in user_{endpoint,members,op,progress}.c ---- */
+/* ---- the engine, in engine_user.c and in user_{endpoint,members,op,progress,timer,wait}.c ---- */
 
 /* An operation. The core holds it until nobody can ask for it, the API until it is reaped. */
 struct user_op {
@@ -226,7 +226,8 @@ struct user_endpoint {
 	struct user		*by_comm[1 << USER_LISTS_BITS];	/* lists linked by user.same */
 	bool			shared;		/* there has been a second member */
 	u64			begun;		/* number of rendezvous begun so far */
-	u64			armed;		/* when the timer fires */
+	u64			armed;		/* when the timer fires, or CNR_NEVER */
+	u64			due;		/* not later than any deadline: user_timer.c */
 	u64			retry;		/* when to send again after USER_LATER, or 0 */
 	u32			room;		/* bytes that the socket may queue; 0: any */
 	bool			full;		/* socket not writable: do not ask cores */
@@ -241,7 +242,7 @@ struct user_endpoint {
 	u64			lost[CANARY_DROPS];	/* drop counters of members that left */
 
 	int			sock, epoll, timer, wake;
-	int			nudge;		/* eventfd: @waiter has to look */
+	int			nudge;		/* eventfd: @waiter has to look again */
 	struct canary_peer	local;
 	struct user_out		out;
 	struct user_in		in;
@@ -336,8 +337,17 @@ void user_resume(struct user_endpoint *ep, u64 now);
 /* user_watch() - the thread watches for packets, or does not, as user_endpoint.away is changed */
 void user_watch(struct user_endpoint *ep, bool away);
 
-/* user_back_at() - make sure that the thread watches for packets again at that time */
-void user_back_at(struct user_endpoint *ep, u64 when, u64 now);
+/* user_timers() - handle all deadlines that are over, and note the next ones */
+void user_timers(struct user_endpoint *ep, u64 now);
+
+/* user_arm() - @deadline is one of a member: make sure that somebody looks then (user_timer.c) */
+void user_arm(struct user_endpoint *ep, u64 deadline, u64 now);
+
+/* user_set_timer() - set the timer, if it has to be set to an earlier time */
+void user_set_timer(struct user_endpoint *ep);
+
+/* user_nudge() - make the thread that waits look again, if that is another one */
+void user_nudge(struct user_endpoint *ep);
 
 /* user_polled() - another member has a descriptor to poll */
 void user_polled(struct user_endpoint *ep);

@@ -85,6 +85,7 @@ int user_endpoint_open(const struct canary_params *params, struct user_endpoint 
 	ep->wake = -1;
 	ep->nudge = -1;
 	ep->armed = CNR_NEVER;
+	ep->due = CNR_NEVER;
 	ep->credit = USER_CREDIT_TRY;
 	ep->local = params->bind;
 	pthread_mutex_init(&ep->lock, NULL);

@@ -6,7 +6,6 @@
  * handles packets (user_wait.c).
  */
 #include <sys/epoll.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 #include "core/driver.h"
 #include "user.h"
@@ -14,7 +13,6 @@
 #define ROUNDS		8			/* batches to receive before others have a turn */
 #define RETRY_AFTER	(CNR_MSEC / 4)		/* pause after a queue was full */
 #define ROOM_MOST	(16 << 20)		/* bytes: as large as the socket's buffer ever is */
-#define OVERDUE_AFTER	(100 * CNR_USEC)	/* wait if a deadline is over */
 #define WATCH_AGAIN	CNR_MSEC		/* until the next try to watch the socket */
 
 void user_set_event(struct user *u)
@@ -27,25 +25,6 @@ void user_set_event(struct user *u)
 		value = write(u->event, &value, sizeof(value));
 	else
 		value = read(u->event, &value, sizeof(value));
-}
-
-/*
- * The timer is only set to an earlier time. An expiry in vain is cheaper than a system call for
- * each packet.
- */
-static void arm(struct user_endpoint *ep, u64 deadline, u64 now)
-{
-	struct itimerspec its = { 0 };
-
-	if (deadline <= now)
-		deadline = now + OVERDUE_AFTER;
-	if (ep->retry)
-		deadline = min_t(u64, deadline, ep->retry);
-	if (deadline >= ep->armed)
-		return;
-	ep->armed = deadline;
-	its.it_value = lib_timespec(deadline);
-	timerfd_settime(ep->timer, TFD_TIMER_ABSTIME, &its, NULL);
 }
 
 /* Return: events of the socket that the thread has to watch for */
@@ -75,13 +54,14 @@ static void watch_socket(struct user_endpoint *ep)
 	}
 	/* No memory, or the user has too many watches. The timer does its work, and tries again. */
 	now = lib_now();
-	arm(ep, now + WATCH_AGAIN, now);
+	user_arm(ep, now + WATCH_AGAIN, now);
 }
 
 void user_watch(struct user_endpoint *ep, bool away)
 {
 	ep->away = away;
 	watch_socket(ep);
+	user_set_timer(ep);
 }
 
 /*
@@ -192,14 +172,13 @@ static const struct cnr_driver user_driver = {
 static void tell(struct user *u)
 {
 	struct user_endpoint *ep = u->ep;
-	u64 one = 1;
 
 	u->changes++;
 	user_set_event(u);
 	if (u->sleepers)
 		pthread_cond_broadcast(&u->changed);
-	if (ep->waiter == u && !pthread_equal(ep->waiting, pthread_self()))
-		one = write(ep->nudge, &one, sizeof(one));
+	if (ep->waiter == u)
+		user_nudge(ep);
 }
 
 /* Take everything that the core wants to give. */
@@ -226,7 +205,7 @@ void user_settle(struct user *u, u64 now)
 	pump(u, now);
 	if (!blocked(u->ep) && !flush(u->ep, now))
 		pump(u, now);
-	arm(u->ep, cnr_deadline(u->core), now);
+	user_arm(u->ep, cnr_deadline(u->core), now);
 }
 
 /* When there was no room left, the next member in turn comes first the next time. */
@@ -302,23 +281,6 @@ void user_forget_errors(struct user_endpoint *ep)
 	pthread_mutex_unlock(&ep->input);
 }
 
-void user_back_at(struct user_endpoint *ep, u64 when, u64 now)
-{
-	ep->back_at = when;
-	arm(ep, when, now);
-}
-
-/* Nobody waits any more: the thread watches for packets again, if it is time. */
-static void come_back(struct user_endpoint *ep, u64 now)
-{
-	if (!ep->away || ep->waiter)
-		return;
-	if (now >= ep->back_at)
-		user_watch(ep, false);
-	else
-		arm(ep, ep->back_at, now);
-}
-
 static bool any_due(const struct user_endpoint *ep, u64 now)
 {
 	const struct user *u;
@@ -329,23 +291,11 @@ static bool any_due(const struct user_endpoint *ep, u64 now)
 	return false;
 }
 
-static void timer(struct user_endpoint *ep)
+void user_timers(struct user_endpoint *ep, u64 now)
 {
-	u64 expirations, now;
 	struct user *u;
 
-	if (read(ep->timer, &expirations, sizeof(expirations)) < 0)
-		return;
-	pthread_mutex_lock(&ep->lock);
-	if (any_due(ep, lib_now()) || wanted_events(ep) & ~ep->watched) {
-		/* The thread may be late, and what a timer waits for already here. */
-		pthread_mutex_unlock(&ep->lock);
-		user_receive(ep);
-		pthread_mutex_lock(&ep->lock);
-	}
-	now = lib_now();
-	ep->armed = CNR_NEVER;
-	come_back(ep, now);
+	ep->due = CNR_NEVER;
 	watch_socket(ep);
 	if ((ep->retry && now >= ep->retry) || (ep->full && !(ep->watched & EPOLLOUT)))
 		user_resume(ep, now);
@@ -354,8 +304,32 @@ static void timer(struct user_endpoint *ep)
 			cnr_timer(u->core, now);
 			user_settle(u, now);
 		}
-		arm(ep, cnr_deadline(u->core), now);
+		user_arm(ep, cnr_deadline(u->core), now);
 	}
+}
+
+/* The timer has fired. A thread that waits looks at deadlines itself. */
+static void timer(struct user_endpoint *ep)
+{
+	u64 expirations, now;
+
+	if (read(ep->timer, &expirations, sizeof(expirations)) < 0)
+		return;
+	pthread_mutex_lock(&ep->lock);
+	if (!ep->waiter && (any_due(ep, lib_now()) || wanted_events(ep) & ~ep->watched)) {
+		/* The thread may be late, and what a timer waits for already here. */
+		pthread_mutex_unlock(&ep->lock);
+		user_receive(ep);
+		pthread_mutex_lock(&ep->lock);
+	}
+	ep->armed = CNR_NEVER;
+	now = lib_now();
+	if (!ep->waiter) {
+		if (now >= ep->back_at)
+			user_watch(ep, false);
+		user_timers(ep, now);
+	}
+	user_set_timer(ep);
 	pthread_mutex_unlock(&ep->lock);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Threads of the application that wait. One of them at a time handles packets in place of the
- * endpoint's thread: a packet then wakes one thread, not two after each other. Timers stay with the
- * endpoint's thread. It watches for packets again BACK_AFTER the last thread has waited, as the
+ * endpoint's thread, and looks at timers: a packet then wakes one thread, not two after each other.
+ * The endpoint's thread watches for packets again BACK_AFTER the last thread has waited, as the
  * next one may begin to wait soon. Where a member has a descriptor to poll, it watches at once:
  * nobody knows who sleeps there.
  */
@@ -62,7 +62,7 @@ static void lend(struct user_endpoint *ep)
 	ep->keep_until = back + KEPT_FOR;
 }
 
-/* Wait for packets, or until the endpoint's thread has something. No lock is held. */
+/* Wait for packets, until another thread has something, or until a time. No lock is held. */
 static void watch(struct user_endpoint *ep, u64 until, bool lends)
 {
 	struct pollfd fds[] = {
@@ -108,8 +108,8 @@ int user_wait(struct user *u, u64 until, size_t bytes)
 {
 	struct user_endpoint *ep = u->ep;
 	const u64 changes = u->changes;
+	u64 now, wake;
 	bool lends;
-	u64 now;
 
 	if (ep->waiter)
 		return sleep_until(u, until);
@@ -124,19 +124,19 @@ int user_wait(struct user *u, u64 until, size_t bytes)
 		user_receive(ep);
 		pthread_mutex_lock(&ep->lock);
 		now = lib_now();
+		if (now >= ep->due)
+			user_timers(ep, now);
 		if (u->changes != changes || now >= until)
 			break;
 		/* Nobody else receives for them. */
 		lends = bytes >= LEND_BYTES && !others_wait(ep);
+		wake = min_t(u64, until, ep->due);
 		pthread_mutex_unlock(&ep->lock);
-		watch(ep, until, lends);
+		watch(ep, wake, lends);
 		pthread_mutex_lock(&ep->lock);
 	} while (u->changes == changes);
 	ep->waiter = NULL;
-	now = lib_now();
-	if (ep->polled || others_wait(ep))
-		user_watch(ep, false);
-	else
-		user_back_at(ep, now + BACK_AFTER, now);
+	ep->back_at = lib_now() + BACK_AFTER;
+	user_watch(ep, !ep->polled && !others_wait(ep));
 	return u->changes != changes ? 0 : -ETIMEDOUT;
 }
