@@ -233,7 +233,7 @@ struct csw_fan_in {
  * block's time, and up to one timeout longer.
  *
  * The root switch of a block is next to its leader, and waits for what waited at other switches
- * before. There an overdue block goes back to the end, csw_config.root_waits times.
+ * before. There an overdue block goes back to the end, at most csw_config.root_waits times.
  */
 struct csw_queue_entry {
 	__u64	deadline;

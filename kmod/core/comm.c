@@ -415,7 +415,7 @@ int cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op)
 
 	if (!e || !cnr_shape_of(c, op) || (!op->memory && cnr_memory(c, op)) ||
 	    (e->shard && !c->cfg.shards) || op->how & ~cnr_how(op->op, op->dtype) ||
-	    !cnr_addends_fit(c, e, op))
+	    !cnr_addends_fit(c, e, op) || (op->target && (op->at || op->hashes)))
 		return -EINVAL;
 	if (c->state == CNR_FAILED)
 		return c->end.error;

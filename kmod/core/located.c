@@ -25,6 +25,8 @@ struct cnr_located {
 	u8	behind;
 };
 
+#define CNR_LOCATED_MAX	16	/* bytes of the longest element */
+
 static const struct cnr_located cnr_located_types[] = {
 	[CANARY_INT16_INDEX] = { CANARY_INT16, 2, 4 },
 	[CANARY_INT32_INDEX] = { CANARY_INT32, 4, 4 },
@@ -269,7 +271,7 @@ void cnr_stages_store(const struct cnr_comm *c, const struct cnr_operation *o,
 	struct cnr_part some;
 	struct cnr_stages s;
 	u64 key, lane;
-	u8 element[16];		/* the longest there is */
+	u8 element[CNR_LOCATED_MAX];
 	u32 i, k;
 
 	cnr_stages_of(c, &o->op, &s);
