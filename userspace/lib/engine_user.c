@@ -4,9 +4,9 @@
  * thread of its endpoint handles packets and timers. So it answers other members whatever the
  * application does.
  *
- * The endpoint's lock protects everything of the core. Results are copied on the way out, as other
- * members may ask for them long after the application has taken them. Contributions are copied,
- * unless they stay as they are until the end.
+ * The endpoint's lock protects everything of the core. Results go where the application wants them.
+ * Those that other members may ask for, long after the application has taken them, are kept, too.
+ * Contributions are copied, unless they stay as they are until the end.
  */
 #include <limits.h>
 #include <poll.h>

@@ -328,7 +328,7 @@ int user_fill_stats(struct user *u, struct canary_stat *stats, int max);
 
 #define USER_STATS	(CNR_COUNTER_COUNT + USER_COUNTER_COUNT + CANARY_DROPS)
 
-/* user_settle() - called after each call of the core: send, wake waiting threads, set the timer */
+/* user_settle() - called after each call of the core: send, wake waiting threads, arm */
 void user_settle(struct user *u, u64 now);
 
 /* user_resume() - there may be room again: send packets of all members in turn */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The thread of the user engine. It handles packets, timers and questions of other processes,
+ * The thread of the user engine. It handles packets, deadlines and questions of other processes,
  * whatever the application does. epoll tells which of them needs attention. The thread holds the
  * endpoint's lock whenever it touches a core. While a thread of the application waits, that one
  * handles packets (user_wait.c).
@@ -196,7 +196,7 @@ static void pump(struct user *u, u64 now)
 }
 
 /*
- * Called after a call of the core or some packets: send, and make sure that the timer fires in
+ * Called after a call of the core or some packets: send, and make sure that somebody looks in
  * time.
  */
 void user_settle(struct user *u, u64 now)
@@ -293,6 +293,7 @@ static bool any_due(const struct user_endpoint *ep, u64 now)
 
 void user_timers(struct user_endpoint *ep, u64 now)
 {
+	u64 first = CNR_NEVER;
 	struct user *u;
 
 	ep->due = CNR_NEVER;
@@ -304,8 +305,9 @@ void user_timers(struct user_endpoint *ep, u64 now)
 			cnr_timer(u->core, now);
 			user_settle(u, now);
 		}
-		user_arm(ep, cnr_deadline(u->core), now);
+		first = min_t(u64, first, cnr_deadline(u->core));
 	}
+	user_arm(ep, first, now);
 }
 
 /* The timer has fired. A thread that waits looks at deadlines itself. */
@@ -326,10 +328,9 @@ static void timer(struct user_endpoint *ep)
 	now = lib_now();
 	if (!ep->waiter) {
 		if (now >= ep->back_at)
-			user_watch(ep, false);
+			ep->away = false;
 		user_timers(ep, now);
 	}
-	user_set_timer(ep);
 	pthread_mutex_unlock(&ep->lock);
 }
 

@@ -2,7 +2,7 @@
 /*
  * Timers of the user engine: when somebody looks at the deadlines of an endpoint's members.
  *
- * user_endpoint.due is never later than any deadline. Who looks then depends:
+ * user_endpoint.due is never later than any deadline that is not over yet. Who looks then depends:
  * - While a thread of the application waits (user_endpoint.waiter), it does. Another thread that
  *   finds an earlier deadline nudges it.
  * - While the endpoint's thread watches for packets, it does. A timer wakes it.
@@ -47,10 +47,11 @@ void user_arm(struct user_endpoint *ep, u64 deadline, u64 now)
 		deadline = now + OVERDUE_AFTER;
 	if (ep->retry)
 		deadline = min_t(u64, deadline, ep->retry);
-	if (deadline >= ep->due)
-		return;
-	ep->due = deadline;
-	if (ep->waiter)
-		user_nudge(ep);
+	if (deadline < ep->due) {
+		ep->due = deadline;
+		if (ep->waiter)
+			user_nudge(ep);
+	}
+	/* Whenever that is due, packets may have been refused just now. */
 	user_set_timer(ep);
 }

@@ -348,17 +348,18 @@ bool node_busy(const struct cmpi_node *n)
 }
 
 /*
- * Does the library still write to a caller's vector? Calls that fail for another reason than the
- * end of the communicator do not end before that. Results of several local ranks go to slots.
+ * All calls fail. If that is for another reason than the end of the communicator, the library still
+ * writes to a caller's vector: take what has ended of that. Results of several local ranks go to
+ * slots. Return: true if nothing is under way any more
  */
-static bool results_due(struct cmpi_node *n)
+static bool end_results(struct cmpi_node *n)
 {
 	if (n->own || n->local > 1)
-		return false;
+		return true;
 	for (; n->taken != n->posted; n->taken++)
 		if (!canary_test(n->canary, n->request[n->taken % NODE_SLOTS]))
-			return true;
-	return false;
+			return false;
+	return true;
 }
 
 void node_step(struct cmpi_node *n)
@@ -370,7 +371,7 @@ void node_step(struct cmpi_node *n)
 		step_other(n);
 	else if (!n->error)
 		step_member(n);
-	if (!n->error || results_due(n))
+	if (!n->error || !end_results(n))
 		return;
 	for (c = n->calls; c; c = c->next) {
 		if (c->ended)
