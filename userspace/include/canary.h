@@ -400,7 +400,8 @@ int canary_allreduce(struct canary *comm, const void *sendbuf, void *recvbuf, si
  *							used again when this returns. @recvbuf
  *							belongs to the library until canary_wait()
  *							or canary_test() has said that the operation
- *							has ended. In place, so does @sendbuf
+ *							has ended, or canary_close() has returned.
+ *							In place, so does @sendbuf
  * @request:						receives a number for canary_wait() and
  *							canary_test(), never 0
  *
@@ -429,7 +430,7 @@ int canary_room(struct canary *comm, int timeout_ms);
  * @request:	of canary_post(); not valid any more after this has returned anything but -ETIMEDOUT
  * @timeout_ms:	CANARY_FOREVER, or how long to wait. The operation goes on after a timeout
  *
- * Return: 0: the result is in recvbuf. Otherwise recvbuf has undefined content, and:
+ * Return: 0: the result is in recvbuf. Otherwise recvbuf has undefined content, also in place, and:
  * -ETIMEDOUT: not yet;
  * -ENOENT: no such request;
  * -EHOSTDOWN: ranks are dead, as they do not answer (section 3.3);
