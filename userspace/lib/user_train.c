@@ -384,8 +384,5 @@ bool user_in_next(struct user_in *in, struct cnr_in *packet)
 		in->next++;
 		in->at = 0;
 	}
-	/* The next header is in no cache yet. */
-	if (in->next < in->n)
-		__builtin_prefetch(in->data + (size_t)in->next * TRAIN_BUFFER + in->at);
 	return true;
 }
