@@ -229,6 +229,8 @@ struct cnr_shape {
  * @collective: its place in cnr_comm.collectives
  * @algorithm:	enum canary_algorithm, of which its packets are evidence
  * @follows:	a block may begin beyond the window, as other members have begun it already
+ * @keeps:	members read results of blocks that others lead again. So cnr_op.data keeps all; else
+ *		only what cnr_result_make() and cnr_result_own() made
  * @begin:	the epoch begins
  * @wanted:	it is going to run an operation
  * @ready:	may its blocks begin? NULL: yes
@@ -255,6 +257,7 @@ struct cnr_algorithm {
 	u8	collective;
 	u8	algorithm;
 	bool	follows;
+	bool	keeps;
 	void	(*begin)(struct cnr_comm *c);
 	void	(*wanted)(struct cnr_comm *c);
 	bool	(*ready)(const struct cnr_comm *c);

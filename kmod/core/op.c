@@ -135,11 +135,10 @@ void cnr_op_alone(struct cnr_comm *c, struct cnr_operation *o)
 void cnr_op_run(struct cnr_comm *c, struct cnr_operation *o, u8 algorithm)
 {
 	o->algorithm = algorithm;
-	/* Who passes a result on along the ring reads it again. */
-	if (algorithm == CANARY_ALG_RING)
-		o->op.target = NULL;
 	o->opsig = cnr_opsig(&o->op, o->seq, algorithm);
 	o->run = cnr_algorithm(c, algorithm);
+	if (o->run->keeps)
+		o->op.target = NULL;
 	c->ops_run++;
 	c->ops_run_by[o->run->collective]++;
 	if (o->run->wanted)

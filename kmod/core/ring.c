@@ -563,6 +563,7 @@ const struct cnr_algorithm cnr_ring = {
 	.collective = CNR_RING,
 	.algorithm = CANARY_ALG_RING,
 	.follows = true,
+	.keeps = true,		/* who passes a result on reads it again */
 	.wanted = cnr_ring_wanted,
 	.ready = cnr_ring_ready,
 	.in_flight = cnr_ring_in_flight,

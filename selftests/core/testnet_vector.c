@@ -147,8 +147,8 @@ static void tnet_move_apart(struct tnet_vector *v, int rank, struct cnr_op *op, 
 }
 
 /*
- * Some ranks want the results elsewhere: 2 and 4 have contributions where results are kept, 1 has
- * them elsewhere again, and 5 gets the results in their place.
+ * Some ranks want the results elsewhere. Ranks 2 and 4 contribute what is where results are kept.
+ * Rank 1 has three pieces of memory. Rank 5 gets the results in place of its contribution.
  */
 static void tnet_set_target(struct tnet_vector *v, int rank, struct cnr_op *op, size_t bytes)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Threads of the application that wait. One of them at a time handles packets in place of the
- * endpoint's thread, and looks at timers: a packet then wakes one thread, not two after each other.
+ * endpoint's thread, and looks at deadlines: a packet then wakes one thread, not two after each other.
  * The endpoint's thread watches for packets again BACK_AFTER the last thread has waited, as the
  * next one may begin to wait soon. Where a member has a descriptor to poll, it watches at once:
  * nobody knows who sleeps there.
