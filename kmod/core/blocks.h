@@ -229,8 +229,8 @@ struct cnr_shape {
  * @collective: its place in cnr_comm.collectives
  * @algorithm:	enum canary_algorithm, of which its packets are evidence
  * @follows:	a block may begin beyond the window, as other members have begun it already
- * @keeps:	members read results of blocks that others lead again. So cnr_op.data keeps all; else
- *		only what cnr_result_make() and cnr_result_own() made
+ * @keeps:	members read results of blocks again that others lead. So cnr_op.data keeps all;
+ *		else only what cnr_result_make() and cnr_result_own() made
  * @begin:	the epoch begins
  * @wanted:	it is going to run an operation
  * @ready:	may its blocks begin? NULL: yes
