@@ -42,7 +42,7 @@ enum cnr_block_state {
 #define CNR_B_AGAIN		0x04	/* asked for or contributed again: measure no round trip */
 #define CNR_B_PARTIAL		0x08	/* ring: the partial sum with own data is in the vector */
 #define CNR_B_EARLY		0x10	/* ring: a partial sum came before it was posted */
-#define CNR_B_LOST		0x20	/* the leader has sent the result, but it was lost */
+#define CNR_B_LOST		0x20	/* the leader has sent the result: it is lost, or late */
 #define CNR_B_AROUND		0x40	/* around switches from the start, see tree_around.c */
 
 /* A set of members, relative to a block */

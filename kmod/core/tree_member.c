@@ -116,8 +116,8 @@ void cnr_member_timer(struct cnr_comm *c, u64 now, u32 block, u32 *budget)
 		if (cnr_path_fails(c, now, b, leader))
 			return;
 		cnr_count(c, CNR_C_timeouts);
-		/* Until now, it might just have been late. */
-		if ((b->flags & CNR_B_LOST) && !b->silent)
+		/* Until now, it might just have been late. See cnr_finished(), too. */
+		if ((b->flags & CNR_B_LOST) && !b->tries)
 			cnr_window_loss(c);
 		cnr_request(c, now, block, leader);
 	}
@@ -169,6 +169,8 @@ static void cnr_finished(struct cnr_comm *c, u64 now, u32 block, u32 stride, u32
 			b->deadline = min_t(u64, b->deadline, now + cnr_reordering(c));
 		cnr_arm(c, b->deadline);
 		cnr_count(c, CNR_C_losses_told);
+		if (b->tries)
+			cnr_window_loss(c);	/* it has been asked for */
 	}
 }
 

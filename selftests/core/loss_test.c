@@ -106,6 +106,36 @@ static void test_overtaken(void)
 	tnet_free(s);
 }
 
+/* Drops every other result to rank 7, but not again what it asks for. */
+static bool drop_results(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	u32 *last = arg, block = be32_to_cpu(h->block);
+
+	if (h->type != CANARY_RESULT || to != 7 || block % 2 || !canary_before(*last, block))
+		return false;
+	*last = block;
+	return true;
+}
+
+/* So many losses are congestion: who has them sends less. */
+static void test_many(void)
+{
+	struct net jitter = { "jitter", 8, true, 2, 1, 0, CNR_MSEC };
+	struct tnet *s = net_new(&jitter, 7);
+	u32 last = tnet_comm(s, 7)->first - 1, cwnd;
+	bool good;
+
+	tnet_faults(s)->filter = drop_results;
+	tnet_faults(s)->filter_arg = &last;
+	post_all(s, 8, 640 * BLOCK);
+	good = tnet_wait_completed(s, 1, 5 * S) && !tnet_wrong(s);
+	cwnd = tnet_comm(s, 7)->net.cwnd;
+	tap(good && cwnd < CNR_CWND_FIRST && tnet_comm(s, 6)->net.cwnd > CNR_CWND_FIRST,
+	    "every other result is lost: %u blocks in flight, %u where none is", cwnd,
+	    tnet_comm(s, 6)->net.cwnd);
+	tnet_free(s);
+}
+
 /* Drops the first packet that matches; all of them if @large. */
 struct drop {
 	enum canary_type type;
@@ -280,7 +310,8 @@ static bool drop_twice(void *arg, int from, int to, const struct canary_hdr *h)
 
 /*
  * A leader waits no longer for what switches may hold than a block takes. A block that was begun
- * anew is looked at when answers are overdue.
+ * anew is looked at when answers are overdue. 10 ms: 5 for timeouts of two switches, and two round
+ * trips with a large window.
  */
 static void test_twice(void)
 {
@@ -545,6 +576,7 @@ int main(void)
 	for (i = 0; i < ARRAY_SIZE(nets); i++)
 		test_goodput(&nets[i]);
 	test_overtaken();
+	test_many();
 	test_single("a contribution before the leaf",
 		    (struct drop){ .type = CANARY_CONTRIBUTION, .from = 3, .to = -1, .skip = 200 },
 		    1, 1, 0, 0, 0);
