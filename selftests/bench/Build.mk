@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Measurements: their programs, and `make bench`.
 
-BENCH_TOOLS := $(patsubst %,$(B)/selftests/bench/%,emission tcp_exchange softirq float_errors float_speed)
+BENCH_TOOLS := $(patsubst %,$(B)/selftests/bench/%,emission exchange softirq float_errors float_speed)
 
 $(B)/selftests/bench/%: selftests/bench/%.c kmod/uapi/linux/canary_wire.h bpf/shared.h | $(B)/.setup
 	@mkdir -p $(@D)

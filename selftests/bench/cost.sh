@@ -21,11 +21,13 @@
 #  - The stack takes trains apart just before the device. This is "host.cost", and is compared with
 #    all three baselines.
 #  - The device passes trains on (".whole"), as veth does. The baseline is TCP with all offloads.
+# A last baseline (".udp", of both) is what packets of UDP cost, without any protocol: sockets that
+# send trains as long, of packets with as many data, and look at nothing that comes.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
-TCP=$BENCH_BUILD/selftests/bench/tcp_exchange
+EXCHANGE=$BENCH_BUILD/selftests/bench/exchange
 SIZE=$((4 << 20))
 ITERS=${ITERS:-4}
 # The times of sender and receiver differ by 10 % from round to round, depending on how they
@@ -42,7 +44,8 @@ offloads()
 	local i
 
 	for i in 0 1; do
-		ns_exec h$i ethtool -K eth0 tso "$1" gso "$1" tx-gso-list "$1" gro "$1" >/dev/null
+		ns_exec h$i ethtool -K eth0 tso "$1" gso "$1" tx-gso-list "$1" \
+			tx-udp-segmentation "$1" gro "$1" >/dev/null
 	done
 }
 
@@ -76,14 +79,14 @@ canary()
 	jq '.results[0].out_of_place.time_us * 1000' "$TAP_TMP/perf.json"
 }
 
-# tcp ROUNDS: prints the ns of an exchange
-tcp()
+# exchange tcp|udp ROUNDS [DATA]: prints the ns of an exchange
+exchange()
 {
 	local i
 
 	for ((i = 0; i < CONNECTIONS; i++)); do
-		timeout 300 "$TCP" "/run/netns/$(ns_name h0)" 10.0.0.1 \
-			"/run/netns/$(ns_name h1)" 10.0.0.2 $SIZE "$1"
+		timeout 300 "$EXCHANGE" "$1" "/run/netns/$(ns_name h0)" 10.0.0.1 \
+			"/run/netns/$(ns_name h1)" 10.0.0.2 $SIZE "${@:2}"
 	done | jq -s 'add / length'
 }
 
@@ -103,10 +106,11 @@ cost()
 		"${3:-}$HOW, with TSO, GSO, GRO"
 }
 
-# costs MTU SUFFIX: measures, and prints the figures, with SUFFIX behind their names
+# costs MTU SUFFIX DATA: measures, and prints the figures, with SUFFIX behind their names. A block
+# has DATA bytes.
 costs()
 {
-	local i copies pinned
+	local i copies pinned whole udp
 
 	for i in 0 1; do
 		ip -n "$(ns_name h$i)" link set eth0 mtu "$1"
@@ -115,14 +119,21 @@ costs()
 	offloads off
 	copies=$(canary off)
 	pinned=$(canary on)
-	SEGMENTED=$(tcp $ROUNDS)
+	SEGMENTED=$(exchange tcp $ROUNDS)
+	udp=$(exchange udp $ROUNDS_PLAIN "$3")
 	segments 1
-	PLAIN=$(tcp $ROUNDS_PLAIN)
+	PLAIN=$(exchange tcp $ROUNDS_PLAIN)
 	segments $SEGMENTS
 	offloads on
-	OFFLOADED=$(tcp $ROUNDS)
-	bench_figure "host.cost$2.whole" "$(per_kib "$(canary off)")" ns/KiB \
+	OFFLOADED=$(exchange tcp $ROUNDS)
+	whole=$(canary off)
+	bench_figure "host.cost$2.whole" "$(per_kib "$whole")" ns/KiB \
 		"$(per_kib "$OFFLOADED")" "$HOW, with TSO, GSO, GRO; the device passes trains on"
+	bench_figure "host.cost$2.whole.udp" "$(per_kib "$whole")" ns/KiB \
+		"$(per_kib "$(exchange udp $ROUNDS_PLAIN "$3")")" \
+		"2 ranks, 4 MiB, MTU $1, both hosts; baseline: UDP moving the same bytes, without any protocol; the device passes trains on"
+	bench_figure "host.cost$2.udp" "$(per_kib "$copies")" ns/KiB "$(per_kib "$udp")" \
+		"2 ranks, 4 MiB, MTU $1, both hosts; baseline: UDP moving the same bytes, without any protocol"
 	cost "host.cost$2" "$copies"
 	cost "zerocopy.cost$2" "$pinned" "zero copy; "
 	bench_figure "zerocopy.copies$2" "$(per_kib "$pinned")" ns/KiB "$(per_kib "$copies")" \
@@ -131,9 +142,9 @@ costs()
 
 [ -n "${CANARY_GUEST:-}" ] || bench_in_guest "$0" "$@"
 bench_start "selftests/bench/cost.sh"
-bench_need jq ethtool "$CANARY" "$TCP"
+bench_need jq ethtool "$CANARY" "$EXCHANGE"
 bench_load_module
 ns_add h0 h1
 ns_link h0 eth0 10.0.0.1/24 h1 eth0 10.0.0.2/24
-costs 1500 ""
-costs 9000 .9000
+costs 1500 "" 1408
+costs 9000 .9000 3200
