@@ -5,8 +5,8 @@
  * what the files offer each other; drivers see core.h only.
  *
  * Timers (all in ns; struct cnr_comm.deadline is a lower bound of the earliest):
- *	block		a result is missing: the earliest one, or one that surely was lost. The
- *			member sends REQUEST; cnr_block.deadline
+ *	block		a result is missing: the earliest one, or one that is due. The member sends
+ *			REQUEST; cnr_block.deadline
  *	lead		a block that this member leads lacks contributions, and is the earliest
  *			such, or all ranks have contributed to it; cnr_lead.deadline
  *	join		the member repeats its JOIN; cnr_rendezvous.at

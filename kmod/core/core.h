@@ -128,7 +128,7 @@ enum cnr_state {
 	X(operations_ring, "operations-ring",						\
 	  "operations run as a ring")							\
 	X(losses_told, "losses-told",							\
-	  "lost results, known from later results of their leader")			\
+	  "results that later ones of their leader show to be lost, or late")		\
 	X(asked_again, "asked-again",							\
 	  "contributions that others were asked to send again")				\
 	X(groups, "groups",								\

@@ -4,9 +4,9 @@
  * comes in.
  *
  * The leader looks after lost contributions, and the member after lost results. Later results of
- * the same leader say up to where it has finished, so they show that an earlier result was lost.
- * (Silent blocks have no results: tree_taken.c.) A timer also asks for the earliest block without
- * result, since there may be no later result. It asks for all blocks that all ranks have
+ * the same leader say up to where it has finished, so they show that an earlier result is lost, or
+ * late. (Silent blocks have no results: tree_taken.c.) A timer also asks for the earliest block
+ * without result, since there may be no later result. It asks for all blocks that all ranks have
  * contributed, too, since no later result may tell of them. Timer: cnr_block.deadline while SENT.
  * It asks the leader with REQUEST, and backs off.
  */
@@ -140,8 +140,8 @@ void cnr_member_earliest(struct cnr_comm *c, u64 now, struct cnr_block *b, bool 
 
 /*
  * The leader of @block tells which blocks that it led before are finished. The lowest bit stands
- * for the latest one. If one is missing here, its result was lost; a silent one is done. @stride:
- * cnr_stride()
+ * for the latest one. If one is missing here, its result is lost, or late; a silent one is done.
+ * @stride: cnr_stride()
  */
 static void cnr_finished(struct cnr_comm *c, u64 now, u32 block, u32 stride, u32 bits)
 {
