@@ -49,7 +49,8 @@ OUTSIDE='([.switches[] | select(.) | .counters["bypass-admission"] + .counters.m
 RUNNING='([.switches[] | select(.)] | length)'
 RINGS='([.ranks[].output.stats.operations_ring] | add)'
 SUM=(allreduce --elements 8000)
-# As many packets as the counts of faults below need
+# As many packets as the counts of faults below need. It has more blocks than are in flight at first, so
+# contributions meet in switches even if ranks begin far apart.
 LONG_SUM=(allreduce --elements 32000)
 TRAIN=(digits -- --epochs 2)
 
@@ -171,11 +172,11 @@ engines()
 	run "all but the first host, no switch" "$KERNELS == 2 and $RUNNING == 0" \
 		--engine user:1 --topology star:3 --switches none "${SUM[@]}"
 	run "a plain router between two switches, mixed" "$KERNELS == 2 and $MERGED > 0" \
-		--engine kernel:2 --topology through_router "${SUM[@]}"
+		--engine kernel:2 --topology through_router "${LONG_SUM[@]}"
 	run "four hosts behind a router on one port" "$KERNELS == 5 and $MERGED > 0" \
-		--engine kernel --topology behind_router:4,1 "${SUM[@]}"
+		--engine kernel --topology behind_router:4,1 "${LONG_SUM[@]}"
 	run "three ranks a host, mixed" "$KERNELS == 3 and .members == 6 and $MERGED > 0" \
-		--engine kernel:1 --topology star:2 --per-host 3 "${SUM[@]}"
+		--engine kernel:1 --topology star:2 --per-host 3 "${LONG_SUM[@]}"
 	run "a ring, mixed" "$KERNELS == 3 and .members == 6 and $RINGS == 6 and $MERGED == 0" \
 		--engine kernel:1 --topology star:2 --switches none --per-host 3 "${SUM[@]}" -- --algorithm ring
 	run "a ring, 10 % lost, repeated, out of order, mixed" \
