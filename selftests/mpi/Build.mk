@@ -25,8 +25,8 @@ TEST_DEPS += $(OPENMPI_TEST_NEEDS) $(MPICH_TEST_NEEDS)
 
 .PHONY: test-openmpi test-mpich
 test-openmpi: $(B)/bin/canary $(OPENMPI_TEST_NEEDS) ## unmodified programs of Open MPI: types, operators, requests, communicators, trouble
-	@bad=0; for t in $(APPS_SCRIPTS:%=apps/%) $(OPENMPI_SCRIPTS:%=mpi/%); do selftests/$$t || bad=1; done; \
+	@bad=0; for t in $(APPS_SCRIPTS:%=apps/%) $(OPENMPI_SCRIPTS:%=mpi/%); do selftests/$$t || [ $$? -eq 4 ] || bad=1; done; \
 		exit $$bad
 
 test-mpich: $(B)/bin/canary $(MPICH_TEST_NEEDS) ## unmodified programs of MPICH: likewise
-	@bad=0; for t in $(MPICH_SCRIPTS); do selftests/mpi/$$t || bad=1; done; exit $$bad
+	@bad=0; for t in $(MPICH_SCRIPTS); do selftests/mpi/$$t || [ $$? -eq 4 ] || bad=1; done; exit $$bad
