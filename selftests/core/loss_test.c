@@ -83,14 +83,40 @@ static void test_goodput(const struct net *n)
 	    "goodput, that is %.2f of the link", n->name, ratio, limit);
 }
 
+/* Drops the first packet that matches; all of them if @large. */
+struct drop {
+	enum canary_type type;
+	int	from, to;
+	u16	count;		/* members in it; 0: any number */
+	u32	skip;
+	u32	done;
+	bool	large;
+};
+
+static bool drop_one(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	struct drop *d = arg;
+
+	if (h->type != d->type || from != d->from || (d->to != -99 && to != d->to) ||
+	    (d->count && h->contribution.count != cpu_to_be16(d->count)))
+		return false;
+	if (!d->large && (d->done || d->skip--))
+		return false;
+	d->done++;
+	return true;
+}
+
+static const struct net idle = {
+	"idle", 8, true, 2, 1, 0, CNR_MSEC
+};
+
 /*
  * Nothing is lost, but results of one leader overtake each other. That is no reason to have less in
  * flight.
  */
 static void test_overtaken(void)
 {
-	struct net jitter = { "jitter", 8, true, 2, 1, 0, CNR_MSEC };
-	struct tnet *s = net_new(&jitter, 7);
+	struct tnet *s = net_new(&idle, 7);
 	u32 i, least = ~0U;
 
 	for (i = 1; i <= 4; i++) {
@@ -120,8 +146,7 @@ static bool drop_results(void *arg, int from, int to, const struct canary_hdr *h
 /* So many losses are congestion: who has them sends less. */
 static void test_many(void)
 {
-	struct net jitter = { "jitter", 8, true, 2, 1, 0, CNR_MSEC };
-	struct tnet *s = net_new(&jitter, 7);
+	struct tnet *s = net_new(&idle, 7);
 	u32 last = tnet_comm(s, 7)->first - 1, cwnd;
 	bool good;
 
@@ -135,33 +160,6 @@ static void test_many(void)
 	    tnet_comm(s, 6)->net.cwnd);
 	tnet_free(s);
 }
-
-/* Drops the first packet that matches; all of them if @large. */
-struct drop {
-	enum canary_type type;
-	int	from, to;
-	u16	count;		/* members in it; 0: any number */
-	u32	skip;
-	u32	done;
-	bool	large;
-};
-
-static bool drop_one(void *arg, int from, int to, const struct canary_hdr *h)
-{
-	struct drop *d = arg;
-
-	if (h->type != d->type || from != d->from || (d->to != -99 && to != d->to) ||
-	    (d->count && h->contribution.count != cpu_to_be16(d->count)))
-		return false;
-	if (!d->large && (d->done || d->skip--))
-		return false;
-	d->done++;
-	return true;
-}
-
-static const struct net idle = {
-	"idle", 8, true, 2, 1, 0, CNR_MSEC
-};
 
 /* One packet is lost. The cost of that is exact. */
 static void test_single(const char *what, struct drop d, u64 asked, u64 again, u64 requests,
