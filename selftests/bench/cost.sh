@@ -110,12 +110,12 @@ cost()
 # has DATA bytes.
 costs()
 {
-	local i copies pinned whole udp
+	local i copies pinned whole udp what="2 ranks, 4 MiB, MTU $1, both hosts"
 
 	for i in 0 1; do
 		ip -n "$(ns_name h$i)" link set eth0 mtu "$1"
 	done
-	HOW="2 ranks, 4 MiB, MTU $1, both hosts; baseline: TCP moving the same bytes"
+	HOW="$what; baseline: TCP moving the same bytes"
 	offloads off
 	copies=$(canary off)
 	pinned=$(canary on)
@@ -131,13 +131,13 @@ costs()
 		"$(per_kib "$OFFLOADED")" "$HOW, with TSO, GSO, GRO; the device passes trains on"
 	bench_figure "host.cost$2.whole.udp" "$(per_kib "$whole")" ns/KiB \
 		"$(per_kib "$(exchange udp $ROUNDS_PLAIN "$3")")" \
-		"2 ranks, 4 MiB, MTU $1, both hosts; baseline: UDP moving the same bytes, without any protocol; the device passes trains on"
+		"$what; baseline: UDP moving the same bytes, without any protocol; the device passes trains on"
 	bench_figure "host.cost$2.udp" "$(per_kib "$copies")" ns/KiB "$(per_kib "$udp")" \
-		"2 ranks, 4 MiB, MTU $1, both hosts; baseline: UDP moving the same bytes, without any protocol"
+		"$what; baseline: UDP moving the same bytes, without any protocol"
 	cost "host.cost$2" "$copies"
 	cost "zerocopy.cost$2" "$pinned" "zero copy; "
 	bench_figure "zerocopy.copies$2" "$(per_kib "$pinned")" ns/KiB "$(per_kib "$copies")" \
-		"zero copy; 2 ranks, 4 MiB, MTU $1, both hosts; baseline: with copies"
+		"zero copy; $what; baseline: with copies"
 }
 
 [ -n "${CANARY_GUEST:-}" ] || bench_in_guest "$0" "$@"
