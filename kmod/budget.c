@@ -5,6 +5,8 @@
  *  - bytes: the module parameter memory_max bounds all sockets together. A namespace may take at
  *    most as much as it leaves to others, and at most its sysctl mem_max: ENOBUFS. So a namespace
  *    that takes all it can leaves half, and the next one half of that;
+ *  - spare vectors (spare.c): all together, and those of a namespace, may take an eighth as much on
+ *    top of that. If there are more, they are not kept;
  *  - members of communicators: a namespace may have as many as its sysctl members_max: EUSERS.
  *
  * Any user may make any number of network namespaces, but only in a user namespace of its own. A
@@ -33,8 +35,11 @@ struct canary_share {
 static DEFINE_MUTEX(canary_shares_lock);	/* protects the list and the number of guests */
 static LIST_HEAD(canary_shares);
 
+#define CANARY_SPARE_PART	8	/* spare vectors may take this part beside others */
+
 unsigned long canary_memory_max;
 static atomic_long_t canary_memory = ATOMIC_LONG_INIT(0);	/* of all namespaces */
+static atomic_long_t canary_spares = ATOMIC_LONG_INIT(0);	/* bytes of spare vectors */
 static atomic_long_t canary_memory_guests = ATOMIC_LONG_INIT(0);
 static atomic_long_t canary_members_guests = ATOMIC_LONG_INIT(0);
 
@@ -49,6 +54,7 @@ void canary_budget_exit(void)
 {
 	WARN_ON(!list_empty(&canary_shares));
 	WARN_ON(atomic_long_read(&canary_memory));
+	WARN_ON(atomic_long_read(&canary_spares));
 	WARN_ON(atomic_long_read(&canary_memory_guests));
 	WARN_ON(atomic_long_read(&canary_members_guests));
 }
@@ -95,6 +101,7 @@ int canary_budget_net_init(struct net *net)
 
 	atomic_long_set(&cn->memory, 0);
 	atomic_long_set(&cn->members, 0);
+	atomic_long_set(&cn->spares, 0);
 	if (!canary_budget_guest(net))
 		return 0;
 	mutex_lock(&canary_shares_lock);
@@ -113,6 +120,7 @@ void canary_budget_net_exit(struct net *net)
 
 	WARN_ON_ONCE(atomic_long_read(&cn->memory));
 	WARN_ON_ONCE(atomic_long_read(&cn->members));
+	WARN_ON_ONCE(atomic_long_read(&cn->spares));
 	if (!share)
 		return;
 	mutex_lock(&canary_shares_lock);
@@ -192,6 +200,30 @@ void canary_memory_give(const struct net *net, size_t bytes)
 		atomic_long_sub(bytes, &cn->share->memory);
 	}
 	atomic_long_sub(bytes, &canary_memory);
+}
+
+/*
+ * Count @bytes of a spare vector. They come on top of what sockets may take. Guests have none:
+ * there can be any number of them. Return: false if there are too many already
+ */
+bool canary_spares_take(const struct net *net, size_t bytes)
+{
+	struct canary_net *cn = canary_net(net);
+
+	if (cn->share || !canary_budget_add(&cn->spares, bytes,
+					    READ_ONCE(cn->memory_max) / CANARY_SPARE_PART))
+		return false;
+	if (canary_budget_add(&canary_spares, bytes,
+			      READ_ONCE(canary_memory_max) / CANARY_SPARE_PART))
+		return true;
+	atomic_long_sub(bytes, &cn->spares);
+	return false;
+}
+
+void canary_spares_give(const struct net *net, size_t bytes)
+{
+	atomic_long_sub(bytes, &canary_net(net)->spares);
+	atomic_long_sub(bytes, &canary_spares);
 }
 
 /*

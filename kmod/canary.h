@@ -23,9 +23,9 @@
  * canary_net.rules_lock	mutex. Protects the rules of a namespace. Taken under lock_sock.
  * canary_net.stats_lock	spin lock, softirqs off. Protects the counters of ended engines.
  *
- * Order: lock_sock, canary_net.lock, canary_comm.lock; then canary_endpoint.lock, wait queue locks
- * or stats_lock. Waiters are woken under canary_comm.lock, so that the face cannot go away
- * meanwhile.
+ * Order: lock_sock, net_rwsem, canary_net.lock, canary_comm.lock; then canary_endpoint.lock, wait
+ * queue locks or stats_lock. Waiters are woken under canary_comm.lock, so that the face cannot go
+ * away meanwhile.
  *
  * Nothing is transmitted under canary_comm.lock. canary_comm_round() collects packets under it,
  * releases it, and only then hands the packets to IP. So the lock of no queue or device nests in
@@ -104,7 +104,8 @@ struct canary_pin {
 
 /**
  * struct canary_vector - an operation: its data and how it ended
- * @all:	in canary_comm.vectors, until the memory is freed
+ * @all:	in canary_comm.vectors, until the memory is given back; then maybe in
+ *		canary_comm.spares
  * @done:	in canary_comm.ended from completion on, then in canary_comm.done until it is
  *		received
  * @refs:	one of the core (from posting to release), one of the application (from posting
@@ -122,7 +123,10 @@ struct canary_pin {
  * @source:	contributions: in the mapping of @from; NULL: they are in @data
  * @hashes:	of the results, if @pinned (cnr_op.hashes)
  * @memory:	NULL, or what the encoding keeps (cnr_op.memory)
+ * @kept:	bytes of @memory, unless @pinned
+ * @process:	tgid that allocated it, unless @pinned
  * @near:	@memory is behind @own
+ * @idle:	a spare one that was not used for a while
  * @locked:	counts its pages against RLIMIT_MEMLOCK
  * @to:		pages of the results, if @pinned
  * @from:	pages of the contributions, if these are elsewhere
@@ -141,6 +145,7 @@ struct canary_vector {
 	bool			pinned;
 	bool			released;
 	bool			near;
+	bool			idle;
 	u8			method;
 	int			error;
 	u32			attempts;
@@ -149,6 +154,8 @@ struct canary_vector {
 	const u32		*source;
 	u64			*hashes;
 	void			*memory;
+	size_t			kept;
+	pid_t			process;
 	struct mmpin		locked;
 	struct canary_pin	to;
 	struct canary_pin	from;
@@ -270,6 +277,10 @@ enum canary_left {
  * @armed:	when @timer fires, or CNR_NEVER. Lock: @lock
  * @fired:	when @timer last fired. Lock: @lock
  * @vectors:	all of them. Lock: @lock
+ * @spares:	vectors that no operation has, for later ones (spare.c). Lock: @lock
+ * @spared:	bytes of these. Lock: @lock
+ * @spare_count: how many. Lock: @lock
+ * @spare_work:	frees those that are not used. Process context
  * @ended:	completed operations, in order, that wait behind one whose memory the core still
  *		needs. Lock: @lock
  * @done:	completed operations to be received, in order. Lock: @lock
@@ -328,6 +339,10 @@ struct canary_comm {
 	u64			armed;
 	u64			fired;
 	struct list_head	vectors;
+	struct list_head	spares;
+	size_t			spared;
+	u32			spare_count;
+	struct delayed_work	spare_work;
 	struct list_head	ended;
 	struct list_head	done;
 	struct canary_route	routes[CANARY_ROUTES];
@@ -445,6 +460,7 @@ struct canary_rule {
  * @stats_lock:	see above
  * @ended:	counters of engines that have ended, and of events without a core. Lock: @stats_lock
  * @memory:	bytes that its sockets and engines have taken. Atomic
+ * @spares:	bytes of spare vectors, beside @memory. Atomic
  * @memory_max:	sysctl mem_max; READ_ONCE()
  * @wmem_default: sysctl wmem_default; READ_ONCE()
  * @members_max: sysctl members_max; READ_ONCE()
@@ -469,6 +485,7 @@ struct canary_net {
 	spinlock_t		stats_lock;	/* of @ended */
 	struct cnr_stats	ended;
 	atomic_long_t		memory;
+	atomic_long_t		spares;
 	unsigned long		memory_max;
 	int			wmem_default;
 	int			members_max;
@@ -596,6 +613,8 @@ int canary_budget_net_init(struct net *net);
 void canary_budget_net_exit(struct net *net);
 int canary_memory_take(const struct net *net, size_t bytes);
 void canary_memory_give(const struct net *net, size_t bytes);
+bool canary_spares_take(const struct net *net, size_t bytes);
+void canary_spares_give(const struct net *net, size_t bytes);
 int canary_members_take(const struct net *net, u32 members);
 void canary_members_give(const struct net *net, u32 members);
 
@@ -605,13 +624,22 @@ size_t canary_memory_charge(size_t bytes);
 bool canary_vector_fits(const struct canary_comm *comm, size_t charge);
 int canary_vector_reserve(struct canary_comm *comm, size_t charge);
 void canary_vector_unreserve(struct canary_comm *comm, size_t charge);
-struct canary_vector *canary_vector_alloc(u32 bytes, size_t memory, size_t charge);
+struct canary_vector *canary_vector_alloc(struct canary_comm *comm, u32 bytes, size_t memory,
+					  size_t charge);
 int canary_vector_keep(struct canary_vector *v, size_t bytes);
 void canary_vector_free(struct canary_vector *v);
 void canary_vector_put_locked(struct canary_comm *comm, struct canary_vector *v,
 			      struct list_head *freed);
 void canary_vector_put(struct canary_comm *comm, struct canary_vector *v);
 void canary_vectors_free(struct list_head *freed, bool may_sleep);
+
+/* spare.c */
+void canary_vector_release(struct canary_vector *v);
+void canary_spares_init(struct canary_comm *comm);
+void canary_spares_end(struct canary_comm *comm);
+bool canary_spare_keep(struct canary_comm *comm, struct canary_vector *v, struct list_head *freed);
+struct canary_vector *canary_spare_take(struct canary_comm *comm, u32 bytes, size_t memory);
+void canary_spares_drop(void);
 
 /* pin.c */
 size_t canary_pin_charge(u32 bytes, u32 blocks);

@@ -586,6 +586,7 @@ void canary_comm_close(struct canary_comm *comm)
 	set_bit(CANARY_COMM_ENDING, &comm->flags);
 	canary_comm_drive(comm);
 	canary_comm_give_up(comm, &unread);
+	canary_spares_end(comm);
 	if (!end) {
 		spin_lock_bh(&comm->lock);
 		end = comm->state == CNR_CLOSED || comm->state == CNR_FAILED;
@@ -620,6 +621,7 @@ struct canary_comm *canary_comm_alloc(struct sock *sk)
 	comm->joining.comm = comm;
 	comm->session.comm = comm;
 	INIT_LIST_HEAD(&comm->vectors);
+	canary_spares_init(comm);
 	INIT_LIST_HEAD(&comm->ended);
 	INIT_LIST_HEAD(&comm->done);
 #ifdef CANARY_HRTIMER_SETUP

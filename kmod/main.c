@@ -6,7 +6,7 @@
 #include "canary.h"
 
 module_param_named(memory_max, canary_memory_max, ulong, 0644);
-MODULE_PARM_DESC(memory_max, "bytes that all sockets together may take (default: 1/4 of memory)");
+MODULE_PARM_DESC(memory_max, "bytes that all sockets together may take, and 1/8 more for later use (default: 1/4 of memory)");
 
 static int __init canary_init(void)
 {

@@ -14,11 +14,13 @@
  * results. After close() it stays charged to the namespace and the cgroup. A vector in the
  * application's memory (pin.c) is charged with what the kernel adds to that.
  *
- * What the core keeps of an operation (cnr_memory()) is charged and freed with its vector.
+ * What the core keeps of an operation (cnr_memory()) is charged and freed with its vector. Before
+ * large vectors are freed, they are spare for a while (spare.c).
  */
 
 #include <linux/mm.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include "canary.h"
@@ -97,16 +99,37 @@ void canary_vector_unreserve(struct canary_comm *comm, size_t charge)
 }
 
 /*
- * Allocate a vector for which @charge was reserved. A large one is made of single pages. If @memory
- * bytes for the core are few, they are part of it: two allocations take longer than one.
+ * Return: @size bytes, from single pages if @paged; or NULL. If there are no pages, spare vectors
+ * are given up before the kernel kills somebody.
  */
-struct canary_vector *canary_vector_alloc(u32 bytes, size_t memory, size_t charge)
+static void *canary_vector_room(bool paged, size_t size, gfp_t flags)
 {
-	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOWARN;
-	size_t size = canary_vector_size(bytes, memory);
-	struct canary_vector *v;
+	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOWARN | flags;
+	void *room;
 
-	v = bytes < CANARY_VECTOR_PAGED ? kvmalloc(size, gfp) : __vmalloc(size, gfp);
+	if (!paged)
+		return kvmalloc(size, gfp);
+	room = __vmalloc(size, gfp | __GFP_RETRY_MAYFAIL);
+	if (room || fatal_signal_pending(current))
+		return room;
+	canary_spares_drop();
+	return __vmalloc(size, gfp);
+}
+
+/*
+ * Allocate a vector for which @charge was reserved. A large one is made of single pages. If @memory
+ * bytes for the core are few, they are part of it: two allocations take longer than one. Context:
+ * process.
+ */
+struct canary_vector *canary_vector_alloc(struct canary_comm *comm, u32 bytes, size_t memory,
+					  size_t charge)
+{
+	struct canary_vector *v = canary_spare_take(comm, bytes, memory);
+	size_t size = canary_vector_size(bytes, memory);
+	void *kept = v ? v->memory : NULL;
+
+	if (!v)
+		v = canary_vector_room(bytes >= CANARY_VECTOR_PAGED, size, 0);
 	if (!v)
 		return NULL;
 	memset(v, 0, sizeof(*v));
@@ -117,8 +140,9 @@ struct canary_vector *canary_vector_alloc(u32 bytes, size_t memory, size_t charg
 	v->bytes = bytes;
 	v->data = v->own;
 	v->near = memory && memory <= CANARY_MEMORY_NEAR;
-	if (v->near)
-		v->memory = memset((u8 *)v + size - memory, 0, memory);
+	v->kept = memory;
+	v->process = current->tgid;
+	v->memory = v->near ? memset((u8 *)v + size - memory, 0, memory) : kept;
 	return v;
 }
 
@@ -128,16 +152,18 @@ struct canary_vector *canary_vector_alloc(u32 bytes, size_t memory, size_t charg
  */
 int canary_vector_keep(struct canary_vector *v, size_t bytes)
 {
-	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_ZERO;
-
 	if (!bytes || v->near)
 		return 0;
-	v->memory = bytes < CANARY_VECTOR_PAGED ? kvmalloc(bytes, gfp) : __vmalloc(bytes, gfp);
+	if (v->memory) {
+		memset(v->memory, 0, bytes);
+		return 0;
+	}
+	v->memory = canary_vector_room(bytes >= CANARY_VECTOR_PAGED, bytes, __GFP_ZERO);
 	return v->memory ? 0 : -ENOBUFS;
 }
 
 /*
- * Give up a reference.
+ * Give up a reference. A vector without any may be kept as a spare one.
  * @freed:	takes the vector if that was the last reference; then call canary_vectors_free(),
  *		unlocked Context: canary_comm.lock is held.
  */
@@ -148,7 +174,8 @@ void canary_vector_put_locked(struct canary_comm *comm, struct canary_vector *v,
 	if (!refcount_dec_and_test(&v->refs))
 		return;
 	canary_vector_uncharge(comm, v->charge);
-	list_move(&v->all, freed);
+	if (!canary_spare_keep(comm, v, freed))
+		list_move(&v->all, freed);
 }
 
 void canary_vector_put(struct canary_comm *comm, struct canary_vector *v)
@@ -166,9 +193,7 @@ void canary_vector_free(struct canary_vector *v)
 {
 	if (v->pinned)
 		canary_vector_unpin(v);
-	if (!v->near)
-		kvfree(v->memory);
-	kvfree(v);
+	canary_vector_release(v);
 }
 
 static LIST_HEAD(canary_unpin_list);

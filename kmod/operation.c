@@ -239,9 +239,10 @@ static int canary_send_post(struct canary_sock *cs, struct canary_vector *v,
 }
 
 /* Make a vector with a copy of the message. Return: the vector, or an error pointer */
-static struct canary_vector *canary_send_copy(struct msghdr *msg, const struct canary_post *p)
+static struct canary_vector *canary_send_copy(struct canary_comm *comm, struct msghdr *msg,
+					      const struct canary_post *p)
 {
-	struct canary_vector *v = canary_vector_alloc(p->len, p->memory, p->charge);
+	struct canary_vector *v = canary_vector_alloc(comm, p->len, p->memory, p->charge);
 
 	if (!v)
 		return ERR_PTR(-ENOBUFS);
@@ -273,7 +274,7 @@ static int canary_send_vector(struct canary_sock *cs, struct msghdr *msg,
 	struct canary_vector *v;
 	int err;
 
-	v = p->pinned ? canary_send_pin(cs->comm, msg, p) : canary_send_copy(msg, p);
+	v = p->pinned ? canary_send_pin(cs->comm, msg, p) : canary_send_copy(cs->comm, msg, p);
 	err = PTR_ERR_OR_ZERO(v);
 	if (!err) {
 		err = canary_vector_keep(v, p->memory);

@@ -133,7 +133,7 @@ static const struct seq_operations canary_proc_ops = {
 static void canary_proc_gauges(struct seq_file *seq, struct canary_net *cn)
 {
 	u32 sockets = 0, lingering = 0, rules;
-	u64 vectors = 0, cores = 0, refused;
+	u64 vectors = 0, spares = 0, cores = 0, refused;
 	struct canary_comm *comm;
 
 	mutex_lock(&cn->lock);
@@ -144,6 +144,7 @@ static void canary_proc_gauges(struct seq_file *seq, struct canary_net *cn)
 		else
 			lingering++;
 		vectors += comm->charged;
+		spares += comm->spared;
 		cores += comm->core_size + canary_table_bytes(comm);
 		spin_unlock_bh(&comm->lock);
 	}
@@ -152,8 +153,9 @@ static void canary_proc_gauges(struct seq_file *seq, struct canary_net *cn)
 	rules = cn->rule_count;
 	refused = cn->rules_refused;
 	mutex_unlock(&cn->rules_lock);
-	seq_printf(seq, "sockets %u\nlingering %u\nvector-bytes %llu\ncore-bytes %llu\n", sockets,
-		   lingering, vectors, cores);
+	seq_printf(seq, "sockets %u\nlingering %u\nvector-bytes %llu\nspare-bytes %llu\n", sockets,
+		   lingering, vectors, spares);
+	seq_printf(seq, "core-bytes %llu\n", cores);
 	seq_printf(seq, "rules %u\nrules-refused %llu\n", rules, refused);
 }
 

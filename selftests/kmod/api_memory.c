@@ -288,6 +288,97 @@ TEST_F(ranks, sndbuf)
 	ok("ordinary user: all was given back", proc_value("vector-bytes") == 0);
 }
 
+/* Sum @bytes of floats, all @value, at both members. Return: is the sum right? */
+static bool floats_summed(int x, int y, size_t bytes, float value)
+{
+	static const struct canary_operation sum = { .op = CANARY_OP_SUM, .dtype = CANARY_FLOAT32 };
+	static float data[1 << 18];
+	size_t i, n = bytes / sizeof(float), wrong = 0;
+	int to[] = { x, y }, k;
+
+	for (i = 0; i < n; i++)
+		data[i] = value;
+	if (send_operation(x, data, bytes, &sum, 0, 0, false) != (ssize_t)bytes ||
+	    send_operation(y, data, bytes, &sum, 0, 0, false) != (ssize_t)bytes)
+		return false;
+	for (k = 0; k < 2; k++) {
+		if (recv(to[k], data, bytes, 0) != (ssize_t)bytes)
+			return false;
+		for (i = 0; i < n; i++)
+			wrong += data[i] != 2 * value;
+	}
+	return !wrong;
+}
+
+/* Return: bytes of spare vectors, once no member needs the last vector any more */
+static long spare_bytes(void)
+{
+	double until = now() + 10;
+
+	while (proc_value("vector-bytes") && now() < until)
+		usleep(1000);
+	return proc_value("vector-bytes") ? -1 : proc_value("spare-bytes");
+}
+
+/*
+ * Sum vectors of @bytes, until there are @want bytes of spare ones, or more, but not for ever. A
+ * busy machine may take so long for a sum that what was spare before is freed. Return: how many
+ * there are in the end, -1: a sum was wrong
+ */
+static long spare_after(int x, int y, size_t bytes, long want)
+{
+	long spare;
+	int i = 0;
+
+	do {
+		if (!floats_summed(x, y, bytes, ++i))
+			return -1;
+		spare = spare_bytes();
+	} while (spare < want && i < 10);
+	return spare;
+}
+
+/* Wait until no more than @most bytes are spare. Return: how many there are in the end */
+static long spare_left(int x, int y, size_t bytes, long most)
+{
+	double until = now() + 30;
+	long spare = spare_bytes();
+
+	while (spare > most && now() < until) {
+		usleep(100000);
+		if (bytes && !floats_summed(x, y, bytes, 1))
+			return -1;
+		spare = spare_bytes();
+	}
+	return spare;
+}
+
+/* Large vectors are kept for a while, for operations as long. */
+TEST_F(ranks, spare)
+{
+	int x = self->x, y = self->y, i, used = 0;
+	long one, two, spare, most = 0;
+
+	ok("spare: short vectors are not kept", spare_after(x, y, 4096, 1) == 0);
+	one = spare_after(x, y, LENGTH, 2 * LENGTH);
+	TH_LOG("two vectors: %ld bytes", one);
+	ok("spare: each member keeps a long one", one >= 2 * LENGTH);
+	for (i = 0; i < 10; i++) {
+		spare = spare_after(x, y, LENGTH, 0);
+		most = spare < 0 || spare > most ? spare : most;
+		used += spare == one;
+	}
+	ok("spare: the next ones, as long, use it again, and are right", used && most == one);
+	two = spare_after(x, y, 2 * LENGTH, one + 4 * LENGTH);
+	ok("spare: others have vectors of their own", two >= one + 4 * LENGTH);
+	ok("spare: what is not used is freed, what is used is kept",
+	   spare_left(x, y, LENGTH, one) == one);
+	ok("spare: then that is freed, too", spare_left(x, y, 0, 0) == 0);
+	one = spare_after(x, y, LENGTH, one);
+	unpair(x, y);
+	ok("spare: close() frees them", one > 0 && !proc_value("spare-bytes"));
+}
+
 TEST_F(net, sysctl)
 {
 	static char data[1 << 20];

@@ -169,8 +169,8 @@ own_nothing()
 	local host
 
 	for host in a b; do
-		[ "$(ns_exec "$host" grep -cE '^(sockets|lingering|vector-bytes|core-bytes) 0$' \
-			/proc/net/canary_stats)" = 4 ] || return 1
+		[ "$(ns_exec "$host" grep -cE '^(sockets|lingering|vector-bytes|spare-bytes|core-bytes) 0$' \
+			/proc/net/canary_stats)" = 5 ] || return 1
 	done
 }
 
