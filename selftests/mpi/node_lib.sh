@@ -98,6 +98,11 @@ left_behind()
 	grep -l "memfd:canary-node" /proc/[0-9]*/maps 2>/dev/null | wc -l
 }
 
+nothing_left()
+{
+	[ "$(left_behind)" = 0 ]
+}
+
 # node_programs: what other tests run with one rank on a host
 node_programs()
 {
@@ -137,6 +142,8 @@ node_trouble()
 	some "and a line says why" \
 		"$(grep -c "^canary: MPI_Allreduce of 8 processes, rank .*: ranks of one host run different operations" \
 		"$TAP_TMP/complaints")"
+	# mpirun does not wait for those that it has killed.
+	wait_for 10 nothing_left
 	tap_is "nothing is left behind" "$(left_behind)" 0
 }
 
