@@ -92,10 +92,17 @@ $(told)"
 	fi
 }
 
-# left_behind: prints processes that still have memory of node leaders
+# left_behind: prints how many processes on the hosts still have memory of node leaders. Another test may
+# have ranks elsewhere on this machine.
 left_behind()
 {
-	grep -l "memfd:canary-node" /proc/[0-9]*/maps 2>/dev/null | wc -l
+	local i pid
+
+	for ((i = 0; i < HOSTS; i++)); do
+		for pid in $(ip netns pids "$(ns_name "h$i")"); do
+			grep -ls "memfd:canary-node" "/proc/$pid/maps"
+		done
+	done | wc -l
 }
 
 nothing_left()
