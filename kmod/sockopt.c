@@ -287,6 +287,7 @@ static void canary_get_status(struct canary_comm *comm, struct canary_status *st
 		status->missing = cnr_missing(comm->core, NULL, 0);
 		status->srtt_us = div_u64(info.srtt, NSEC_PER_USEC);
 		status->algorithm = info.algorithm;
+		status->number = info.number;
 		status->last = info.last;
 		status->why = info.why;
 	}

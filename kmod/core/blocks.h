@@ -317,9 +317,9 @@ static inline const struct cnr_algorithm *cnr_algorithm(struct cnr_comm *c, u8 a
 bool cnr_shapes_known(const struct cnr_config *cfg);
 bool cnr_shapes_turn(const struct cnr_config *cfg);
 bool cnr_shapes_kept(const struct cnr_config *cfg);
-u32 cnr_shapes_leads(const struct cnr_config *cfg, u32 window);
+u32 cnr_shapes_leads(const struct cnr_config *cfg, u32 window, u32 run);
 const struct cnr_shape *cnr_shape_of(const struct cnr_comm *c, const struct cnr_op *op);
-u32 cnr_stride(const struct cnr_comm *c, const struct cnr_operation *o);
+u32 cnr_led_before(const struct cnr_comm *c, const struct cnr_operation *o, u32 block);
 bool cnr_op_asked_for(const struct cnr_comm *c, const struct cnr_operation *o);
 u32 cnr_led_number(const struct cnr_comm *c, u32 block);
 
@@ -333,7 +333,7 @@ static inline void cnr_roles(const struct cnr_comm *c, const struct cnr_operatio
 /* Whose turn is it to lead @block? The turns skip where serial numbers wrap. */
 static inline u16 cnr_turn(const struct cnr_comm *c, u32 block)
 {
-	return block % c->cfg.members;
+	return (block >> c->run_bits) % c->cfg.members;
 }
 
 u16 cnr_leader_found(struct cnr_comm *c, u32 block);	/* block.c */

@@ -45,6 +45,9 @@ int cnr_check(const struct cnr_config *cfg, const char **what)
 	*what = "trees";
 	if (!cnr_trees_fit(cfg->algorithm, cfg->trees))
 		return -EINVAL;
+	*what = "run";
+	if (!cnr_run_fits(cfg->algorithm, cfg->run))
+		return -EINVAL;
 	*what = "shapes";
 	if (!cnr_shapes_known(cfg))
 		return -EINVAL;
@@ -89,9 +92,17 @@ static void cnr_layout_queue(struct cnr_comm *c, const struct cnr_config *cfg, s
 		c->ring.queue = queue;
 }
 
+/* Return: how many slots for blocks that are led here. Rank 0 says later how long runs are. */
+static u32 cnr_leads(const struct cnr_config *cfg)
+{
+	u32 window = cnr_window(cfg);
+
+	return cnr_shapes_leads(cfg, window, cnr_run_most(cfg->members, window));
+}
+
 static void cnr_layout_leads(struct cnr_comm *c, const struct cnr_config *cfg, struct cnr_room *r)
 {
-	u32 leads = cnr_shapes_leads(cfg, cnr_window(cfg)), i;
+	u32 leads = cnr_leads(cfg), i;
 	size_t ranks = (cfg->members + 63) / 64 * sizeof(u64);
 	size_t tags = cnr_slice(cfg) ? cfg->members * sizeof(u64) : 0;
 	struct cnr_lead *lead = cnr_take(r, leads, sizeof(*lead));
@@ -145,7 +156,7 @@ static void cnr_layout(struct cnr_comm *c, const struct cnr_config *cfg, struct 
  */
 static void cnr_layout_seldom(struct cnr_comm *c, const struct cnr_config *cfg, struct cnr_room *r)
 {
-	u32 leads = cnr_shapes_leads(cfg, cnr_window(cfg)), i;
+	u32 leads = cnr_leads(cfg), i;
 	struct cnr_member *member = cnr_take(r, cfg->members, sizeof(*member));
 	struct cnr_questions *questions = cnr_take(r, cfg->members, sizeof(*questions));
 	u16 *at = cnr_take(r, cfg->members, sizeof(*at));
@@ -534,6 +545,7 @@ void cnr_info(const struct cnr_comm *c, struct cnr_info *info)
 	info->rto = c->net.srtt ? c->net.rto : c->ring.rto;
 	info->wanted = c->cfg.algorithm;
 	info->algorithm = c->algorithm;
+	info->number = cnr_algorithm_number(c);
 	info->last = c->plan.last_algorithm;
 	info->why = c->plan.last_why;
 	info->cwnd = c->net.cwnd;

@@ -552,6 +552,7 @@ struct cnr_comm {
 	u16	window;		/* agreed; power of two */
 	u8	algorithm;	/* agreed, enum canary_algorithm */
 	u8	trees;		/* agreed: number of static trees, or 0 */
+	u8	run_bits;	/* agreed: a member leads 1 << run_bits blocks in a row */
 	u8	load;
 	bool	work;		/* there is something for cnr_work() to do */
 	bool	turns;		/* leaders take turns in all operations, see cnr_leader() */

@@ -194,6 +194,9 @@ struct cnr_out;
  * @algorithm:	enum canary_algorithm; that of rank 0 holds for all
  * @trees:	with CANARY_ALG_STATIC, the number of trees; else 0. Blocks take them in turn. That
  *		of rank 0 holds for all
+ * @run:	with CANARY_ALG_TREE, how many blocks a member leads in a row: a power of two 1 ..
+ *		CANARY_RUN_MAX. It is less if a window had no run of each member. 0: 1. That of
+ *		rank 0 holds for all
  * @tree:	by tree: its path (canary_hdr.contribution.path), the same at all ranks. A tree that
  *		has no entry here uses its number as path
  * @slice:	how many members the core may look at in one call, for drivers that must not take
@@ -239,6 +242,7 @@ struct cnr_config {
 	__be16	root_port;
 	bool	fixed_first;
 	u8	trees;
+	u8	run;
 	u8	key[16];
 	u8	seed[32];
 	u8	tree[CANARY_TREES_MAX];
@@ -256,18 +260,30 @@ static inline bool cnr_trees_fit(u32 algorithm, u32 trees)
 	return algorithm == CANARY_ALG_STATIC ? trees && trees <= CANARY_TREES_MAX : !trees;
 }
 
+static inline bool cnr_run_fits(u32 algorithm, u32 run)
+{
+	return run <= (algorithm == CANARY_ALG_TREE ? CANARY_RUN_MAX : 1) && !(run & (run - 1));
+}
+
 /* CANARY_ALGORITHM, as applications say it */
 static inline bool cnr_algorithm_is(u32 value)
 {
-	return (value & 0xff) <= CANARY_ALG_MAX && cnr_trees_fit(value & 0xff, value >> 8);
+	u32 algorithm = value & 0xff, number = value >> 8;
+
+	if (algorithm == CANARY_ALG_TREE)
+		return cnr_run_fits(algorithm, number);
+	return algorithm <= CANARY_ALG_MAX && cnr_trees_fit(algorithm, number);
 }
 
 static inline void cnr_config_algorithm(struct cnr_config *cfg, u32 value)
 {
+	u32 i;
+
 	cfg->algorithm = value;
-	cfg->trees = value >> 8;
-	for (value = 0; value < cfg->trees; value++)
-		cfg->tree[value] = value;
+	cfg->run = cfg->algorithm == CANARY_ALG_TREE ? value >> 8 : 0;
+	cfg->trees = cfg->algorithm == CANARY_ALG_TREE ? 0 : value >> 8;
+	for (i = 0; i < cfg->trees; i++)
+		cfg->tree[i] = i;
 }
 
 /* What the core is going to do with the elements that it asks cnr_op.at() for */
@@ -671,6 +687,7 @@ struct cnr_info {
 	u8	op;		/* of what runs, or ran last, without barriers; 0: none */
 	u8	dtype;		/* of @op */
 	bool	switches;	/* may switches combine its data? They pass what a ring runs */
+	u8	number;		/* of @algorithm: of static trees, or of blocks in a run; 0: none */
 };
 
 void cnr_info(const struct cnr_comm *c, struct cnr_info *info);

@@ -56,6 +56,7 @@ static void cnr_settle(struct cnr_comm *c, u64 now)
 		c->length = min_t(u16, c->length, c->join.joiner[i].offer);
 		c->window = min_t(u16, c->window, c->join.joiner[i].window);
 	}
+	cnr_run_settle(c, c->cfg.run);
 	word = cnr_secret(c, CNR_LABEL_SALT);
 	memcpy(c->salt, &word, 8);
 	word = cnr_secret(c, CNR_LABEL_SALT + 1);
@@ -463,7 +464,7 @@ bool cnr_welcome_build(struct cnr_comm *c, u16 rank, u32 first, struct cnr_out *
 	out->hdr.welcome.window = cpu_to_be16(c->window);
 	out->hdr.welcome.algorithm = c->algorithm;
 	out->hdr.welcome.trees = c->trees;
-	out->hdr.welcome.run = cpu_to_be16(1);
+	out->hdr.welcome.run = cpu_to_be16(1U << c->run_bits);
 	if (!c->table) {
 		out->hdr.flags = CANARY_F_WAITING;
 		out->hdr.welcome.first = cpu_to_be32(c->cfg.members - 1 - c->join.known);
@@ -540,12 +541,14 @@ static bool cnr_welcome_sane(const struct canary_peer *entry, u32 n)
 static bool cnr_welcome_settles(const struct cnr_comm *c, const struct canary_hdr *h)
 {
 	u32 length = canary_length(h), window = be16_to_cpu(h->welcome.window);
+	u32 run = be16_to_cpu(h->welcome.run), most = cnr_run_most(c->cfg.members, window);
 
 	return length % 4 == 0 && length >= cnr_length_least(&c->cfg.addr) &&
 	       length <= c->length && window && window <= c->cfg.window &&
 	       !(window & (window - 1)) && h->epoch &&
 	       h->welcome.algorithm <= CANARY_ALG_MAX &&
-	       cnr_trees_fit(h->welcome.algorithm, h->welcome.trees);
+	       cnr_trees_fit(h->welcome.algorithm, h->welcome.trees) &&
+	       cnr_run_fits(h->welcome.algorithm, run) && run <= most;
 }
 
 /* The table is complete: take over what was agreed. */
@@ -557,6 +560,7 @@ static void cnr_welcome_settle(struct cnr_comm *c, const struct cnr_in *in)
 	c->window = be16_to_cpu(h->welcome.window);
 	c->algorithm = h->welcome.algorithm;
 	c->trees = h->welcome.trees;
+	cnr_run_settle(c, be16_to_cpu(h->welcome.run));
 	memcpy(c->salt, cnr_payload(in), sizeof(c->salt));
 	cnr_epoch(c, be32_to_cpu(h->block));
 }

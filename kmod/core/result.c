@@ -178,12 +178,11 @@ bool cnr_result_changed(struct cnr_comm *c, const struct cnr_operation *o, u32 b
  */
 static u32 cnr_finished_bits(struct cnr_comm *c, const struct cnr_operation *o, u32 block)
 {
-	u32 stride = cnr_stride(c, o);
 	u32 all = canary_before(c->led, c->una) ? c->una : c->led;
 	u32 i, bits = 0;
 
 	for (i = 0; i < 32; i++) {
-		block -= stride;
+		block = cnr_led_before(c, o, block);
 		/* The turns skip where serial numbers wrap. Other shapes have other leaders. */
 		if (cnr_leader(c, block) != c->cfg.rank)
 			break;

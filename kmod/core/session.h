@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Layer 3, session: who the members are (join.c, table.c, greet.c), which of them live (alive.c),
- * what all of them have and who may go (leave.c), what others do wrong (trouble.c).
+ * Layer 3, session: who the members are (join.c, table.c, greet.c), how many blocks they lead in a
+ * row (runs.c), which of them live (alive.c), what all of them have and who may go (leave.c), what
+ * others do wrong (trouble.c).
  */
 #ifndef CANARY_CORE_SESSION_H
 #define CANARY_CORE_SESSION_H
@@ -65,6 +66,11 @@ enum canary_drop cnr_greeting_input(struct cnr_comm *c, u64 now, const struct ca
 void cnr_greeting_build(const struct cnr_comm *c, const struct cnr_control *m, struct cnr_out *out);
 bool cnr_greeting_cast(struct cnr_comm *c, u16 rank, struct cnr_out *out);
 bool cnr_greeting_leave(struct cnr_comm *c, struct cnr_out *out);
+
+/* runs.c: how many blocks a member leads in a row */
+u32 cnr_run_most(u32 members, u32 window);
+void cnr_run_settle(struct cnr_comm *c, u32 run);
+u32 cnr_algorithm_number(const struct cnr_comm *c);
 
 /* join.c: rendezvous */
 void cnr_epoch(struct cnr_comm *c, u32 first);

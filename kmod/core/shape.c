@@ -79,13 +79,16 @@ bool cnr_shapes_kept(const struct cnr_config *cfg)
 	return !cnr_shapes_lack(cfg, false, true);
 }
 
-/* How many of the blocks that a member may hold, two windows, may it lead? */
-u32 cnr_shapes_leads(const struct cnr_config *cfg, u32 window)
+/*
+ * How many of the blocks that a member may hold, two windows, may it lead? The ends of these may
+ * cut runs, and so may the wrap of serial numbers.
+ */
+u32 cnr_shapes_leads(const struct cnr_config *cfg, u32 window, u32 run)
 {
 	u32 leads = 2 * window;
 
 	if (cnr_shapes_turn(cfg))
-		leads = (2 * window + cfg->members - 1) / cfg->members + 2;
+		leads = ((leads / run + cfg->members - 1) / cfg->members + 2) * run;
 	return min_t(u32, leads, 2 * window);
 }
 
@@ -99,10 +102,14 @@ const struct cnr_shape *cnr_shape_of(const struct cnr_comm *c, const struct cnr_
 	return op->root < (s->rooted ? c->cfg.members : 1) ? s : NULL;
 }
 
-/* Return: how far it is from a block of @o to the next one with the same leader */
-u32 cnr_stride(const struct cnr_comm *c, const struct cnr_operation *o)
+/* Return: the block before @block, of @o, that has the same leader, where turns do not skip */
+u32 cnr_led_before(const struct cnr_comm *c, const struct cnr_operation *o, u32 block)
 {
-	return o->shape->turns ? c->cfg.members : 1;
+	u32 run = 1U << c->run_bits;
+
+	if (!o->shape->turns || block & (run - 1))
+		return block - 1;
+	return block - 1 - (c->cfg.members - 1) * run;
 }
 
 /*
@@ -111,7 +118,9 @@ u32 cnr_stride(const struct cnr_comm *c, const struct cnr_operation *o)
  */
 u32 cnr_led_number(const struct cnr_comm *c, u32 block)
 {
-	return c->turns ? block / c->cfg.members : block;
+	u32 run = 1U << c->run_bits;
+
+	return c->turns ? block / run / c->cfg.members * run + block % run : block;
 }
 
 /* May anybody still ask for something of @o, which is complete here? */

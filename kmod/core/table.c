@@ -91,7 +91,7 @@ static u32 cnr_table_settle(struct cnr_comm *c, const struct cnr_table *t)
 		__be16	length;
 		__be16	window;
 		u8	algorithm;
-		u8	trees;
+		u8	number;		/* cnr_algorithm_number() */
 	} in = {
 		.digest = { t->digest[0], t->digest[1] },
 		.comm = cpu_to_be32(c->cfg.comm),
@@ -100,7 +100,7 @@ static u32 cnr_table_settle(struct cnr_comm *c, const struct cnr_table *t)
 		.length = cpu_to_be16(c->length),
 		.window = cpu_to_be16(c->window),
 		.algorithm = c->algorithm,
-		.trees = c->trees,
+		.number = cnr_algorithm_number(c),
 	};
 	u64 hash[2];
 
@@ -130,6 +130,7 @@ int cnr_table_form(struct cnr_comm *c, u64 now, const struct cnr_table *t)
 		return -ENOKEY;
 	if (!canary_peer_equal(&t->peer[c->cfg.rank], &own))
 		return -EADDRNOTAVAIL;
+	cnr_run_settle(c, c->cfg.run);
 	if (c->peer != t->peer)
 		memcpy(c->peer, t->peer, t->members * sizeof(*t->peer));
 	c->join.root = t->peer[0];

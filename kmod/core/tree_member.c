@@ -141,15 +141,17 @@ void cnr_member_earliest(struct cnr_comm *c, u64 now, struct cnr_block *b, bool 
 /*
  * The leader of @block tells which blocks that it led before are finished. The lowest bit stands
  * for the latest one. If one is missing here, its result is lost, or late; a silent one is done.
- * @stride: cnr_stride()
  */
-static void cnr_finished(struct cnr_comm *c, u64 now, u32 block, u32 stride, u32 bits)
+static void cnr_finished(struct cnr_comm *c, u64 now, const struct cnr_operation *o, u32 block,
+			 u32 bits)
 {
 	u16 leader = cnr_leader(c, block);
 	struct cnr_block *b;
 
-	for (; bits && block - c->una >= stride && canary_before(c->una, block); bits >>= 1) {
-		block -= stride;
+	for (; bits; bits >>= 1) {
+		block = cnr_led_before(c, o, block);
+		if (canary_before(block, c->una))
+			break;
 		b = cnr_block(c, block);
 		if (!(bits & 1) || b->state != CNR_B_SENT || b->roles.leader != leader ||
 		    (b->flags & CNR_B_LOST) || cnr_is_others(c, block))
@@ -255,7 +257,7 @@ enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_
 	cnr_count(c, CNR_C_results_in);
 	cnr_block_done(c, now, block);
 	cnr_all_sent(c, now, block + 1);
-	cnr_finished(c, now, block, cnr_stride(c, o), be32_to_cpu(h->result.finished));
+	cnr_finished(c, now, o, block, be32_to_cpu(h->result.finished));
 	cnr_fill(c, now);
 	return CANARY_DROP_NONE;
 }

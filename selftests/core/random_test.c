@@ -93,6 +93,8 @@ static void draw(struct run *r, u64 seed)
 	r->slow = odds(r, 4) ? (int)pick(r, c->members) : -1;
 	r->late = (u64)pick(r, 1000) * MS;
 	c->slice = odds(r, 3) ? 1 + pick(r, c->members) : 0;
+	if (c->algorithm == CANARY_ALG_TREE && odds(r, 2))
+		c->run = 1 << pick(r, 5);
 }
 
 static bool __attribute__((format(printf, 2, 3))) bad(struct run *r, const char *fmt, ...)
@@ -228,10 +230,10 @@ static bool run(u64 seed, u64 *longest)
 	good = play(&r, s);
 	c = &r.cfg;
 	if (!good)
-		printf("# seed %llu: %s: algorithm %u, %u members, window %u, %s, %u leaves, %u spines, "
+		printf("# seed %llu: %s: algorithm %u, runs of %u, %u members, window %u, %s, %u leaves, %u spines, "
 		       "%llu bit/s, loss %u, burst %u of %llu us, repeat %u, delay %u by %llu us, corrupt %u, "
 		       "killed %d, slow %d\n", (unsigned long long)seed, r.why, c->algorithm,
-		       c->members,
+		       c->run, c->members,
 		       c->window, c->aggregate ? "aggregated" : "plain", c->leaves, c->spines,
 		       (unsigned long long)c->rate, c->faults.drop, c->faults.burst,
 		       (unsigned long long)c->faults.burst_ns / 1000,

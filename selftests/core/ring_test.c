@@ -397,27 +397,33 @@ static void test_static(u8 trees)
 	tnet_free(s);
 }
 
-/* The number of trees has an upper bound, and is only valid for static trees. */
-static void test_static_bounds(void)
+/* Which numbers of trees, and of blocks in a run, there are */
+static void test_numbers(void)
 {
 	static const struct {
-		u8	algorithm, trees;
+		u8	algorithm, number;
 		bool	good;
 	} cases[] = {
 		{ CANARY_ALG_STATIC, 1, true }, { CANARY_ALG_STATIC, CANARY_TREES_MAX, true },
 		{ CANARY_ALG_STATIC, 0, false }, { CANARY_ALG_STATIC, CANARY_TREES_MAX + 1, false },
-		{ CANARY_ALG_TREE, 1, false }, { CANARY_ALG_AUTO, 0, true },
+		{ CANARY_ALG_TREE, 0, true }, { CANARY_ALG_TREE, 1, true },
+		{ CANARY_ALG_TREE, 3, false }, { CANARY_ALG_TREE, CANARY_RUN_MAX, true },
+		{ CANARY_ALG_TREE, 2 * CANARY_RUN_MAX, false }, { CANARY_ALG_AUTO, 0, true },
+		{ CANARY_ALG_AUTO, 2, false }, { CANARY_ALG_RING, 2, false },
 	};
 	const char *what;
 	bool good = true;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct cnr_config c = { .members = 2, .mtu = 1500, .algorithm = cases[i].algorithm,
-					.trees = cases[i].trees };
+		u32 value = cases[i].algorithm | cases[i].number << 8;
+		struct cnr_config c = {
+			.members = 2, .mtu = 1500, .algorithm = cases[i].algorithm,
+		};
 
+		*(c.algorithm == CANARY_ALG_TREE ? &c.run : &c.trees) = cases[i].number;
 		good &= !cnr_check(&c, &what) == cases[i].good;
-		good &= cnr_algorithm_is(cases[i].algorithm | cases[i].trees << 8) == cases[i].good;
+		good &= cnr_algorithm_is(value) == cases[i].good;
 	}
 	tap(good && !cnr_algorithm_is(CANARY_ALG_MAX + 1) && !cnr_algorithm_is(1 << 16),
 	    "algorithms that are none are refused");
@@ -521,7 +527,7 @@ int main(int argc, char **argv)
 	test_static(0);
 	test_static(1);
 	test_static(3);
-	test_static_bounds();
+	test_numbers();
 	test_plan_lost();
 	test_goodput(8, 0, 0, 97);
 	test_goodput(8, 2, 0, 97);

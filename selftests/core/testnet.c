@@ -206,6 +206,7 @@ static struct cnr_comm *tnet_member(struct tnet *s, int rank)
 		.linger = s->cfg.linger,
 		.algorithm = rank && !s->cfg.formed ? CANARY_ALG_AUTO : s->cfg.algorithm,
 		.trees = rank && !s->cfg.formed ? 0 : s->cfg.trees,
+		.run = rank && !s->cfg.formed ? 0 : s->cfg.run,
 		.place = tnet_place,
 		.driver = &s->node[rank],
 	};

@@ -51,6 +51,7 @@ struct tnet_config {
 	u8	shapes;		/* as cnr_config has it */
 	u8	algorithm;	/* enum canary_algorithm, of rank 0; if @formed, of all */
 	u8	trees;		/* likewise, with CANARY_ALG_STATIC */
+	u8	run;		/* likewise, with CANARY_ALG_TREE */
 	bool	formed;		/* from a table: tnet_form() in place of tnet_connect() */
 	u8	dtype;		/* of vectors; 0: CANARY_INT32 */
 	u8	op;		/* 0: CANARY_OP_SUM */

@@ -18,6 +18,7 @@ struct trial {
 	u32	window;
 	bool	aggregate;
 	u8	algorithm;
+	u8	run;
 	struct tnet_faults faults;
 	u32	first_block;
 	u32	mtu;
@@ -36,6 +37,7 @@ static inline struct tnet *start(const struct trial *sc, u64 seed)
 		.first_block = sc->first_block,
 		.faults = sc->faults,
 		.algorithm = sc->algorithm,
+		.run = sc->run,
 		.seed = seed,
 		.key = seed & 1,
 	};

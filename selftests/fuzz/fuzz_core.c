@@ -390,6 +390,7 @@ static void begin_rank(struct world *w, int rank)
 		.slice = w->slice,
 		.trees = w->algorithm == CANARY_ALG_STATIC ? 2 : 0,
 		.tree = { 0, 1 },
+		.run = w->algorithm == CANARY_ALG_TREE ? 2 : 0,
 		.fixed_first = true,
 		.first_block = 0xfffffffc,
 		.rank = rank,

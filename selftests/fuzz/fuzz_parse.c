@@ -62,7 +62,9 @@ static void promise_session(const struct canary_hdr *h, size_t size)
 		promise(size >= 64 + sizeof(struct canary_join));
 		break;
 	case CANARY_WELCOME:
-		promise(size >= 64 + CANARY_SALT && h->welcome.run == cpu_to_be16(1));
+		promise(size >= 64 + CANARY_SALT);
+		promise(be16_to_cpu(h->welcome.run) <= 16 &&
+			__builtin_popcount(be16_to_cpu(h->welcome.run)) == 1);
 		break;
 	case CANARY_ACK:
 		promise(!h->ack.sent);

@@ -204,10 +204,15 @@ test_ring()
 		check "ring: ranks post at their own time" -a 2 -A 2 -i 50 -e 1000 -n 8 -f 4 $(all)
 		# CANARY_STATIC_TREES(2)
 		check "static trees: four hosts" -a $((2 << 8 | 3)) -A 3 -e 3000 $(all)
+		# CANARY_TREE_RUNS(16), CANARY_TREE_RUNS(8)
+		check "runs of 16 blocks: four hosts" -a $((16 << 8 | 1)) -A 1 -e 20000 $(all)
+		check "runs of 8 blocks: two ranks a host, lengths 0 to 2000, eight in flight" \
+			-a $((8 << 8 | 1)) -A 1 -v -e 2000 -n 24 -f 8 -m epoll $(eight)
 		check "automatic: nobody adds up, so it becomes a ring" -A 2 -e 20000 -n 4 -f 1 $(all)
 		check "automatic: short vectors stay trees" -A 1 -e 2000 -n 4 -f 1 $(all)
 		tap_check "netem: loss 3% duplicate 3%" faults loss 3% duplicate 3% delay 300us reorder 3%
 		check "ring: loss, duplication, reordering" -a 2 -A 2 -l 20000 -e 6000 -n 6 -f 3 $(all)
+		check "runs of 16 blocks: the same" -a $((16 << 8 | 1)) -A 1 -l 20000 -e 20000 -n 6 -f 3 $(all)
 		faults
 		check "ring: a rank is killed in the middle" \
 			-a 2 -V 2:3:k -E "$ECONNRESET" -e 2000 -n 20 -f 4 $(all)

@@ -212,6 +212,7 @@ TEST_F(net, connect_finish)
 
 	ASSERT_EQ(0, set_comm(x, 6, 0, 2));
 	ASSERT_EQ(0, set_comm(y, 6, 1, 2));
+	ASSERT_EQ(0, set_u32(x, CANARY_ALGORITHM, CANARY_TREE_RUNS(16)));
 	nonblock(x, true);
 	connect(x, (struct sockaddr *)&a, sizeof(a));
 	ok_errno("connect: blocking, all ranks there", connect(y, (struct sockaddr *)&a, sizeof(a)),
@@ -239,7 +240,8 @@ TEST_F(net, connect_finish)
 	ok_errno("connected: CANARY_ALGORITHM is EISCONN", set_u32(y, CANARY_ALGORITHM, 1), EISCONN);
 	ok_errno("connected: CANARY_MAX_VECTOR can be set", set_u32(y, CANARY_MAX_VECTOR, 8), 0);
 	ok("connected: CANARY_STATUS", status(y).state == CANARY_ST_CONNECTED &&
-	   status(y).elements == CANARY_ELEMENTS_MAX && status(y).window == 256);
+	   status(y).elements == CANARY_ELEMENTS_MAX && status(y).window == 256 &&
+	   status(y).algorithm == CANARY_ALG_TREE && status(y).number == 16 && !status(y).wanted);
 	close(y);
 	close(x);
 }

@@ -323,6 +323,8 @@ static void check_algorithm(int fd)
 	getsockopt(fd, SOL_CANARY, CANARY_STATUS, &st, &len);
 	if (opt.ran && st.last != opt.ran)
 		die("algorithm %u ran (because of %u), not %u", st.last, st.why, opt.ran);
+	if (opt.ran && st.number != opt.algorithm >> 8)
+		die("%u trees, or blocks in a run, not %u", st.number, opt.algorithm >> 8);
 }
 
 static void show_stats(int fd)

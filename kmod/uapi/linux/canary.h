@@ -70,8 +70,8 @@ struct sockaddr_canary {
 /* __u32 ms of silence that make a rank dead; default 5000 */
 #define CANARY_DEAD_AFTER	7
 /*
- * __u32 enum canary_algorithm (canary_wire.h), or CANARY_STATIC_TREES(n). That of rank 0 holds for
- * all. Default: CANARY_ALG_AUTO
+ * __u32 enum canary_algorithm (canary_wire.h), CANARY_STATIC_TREES(n) or CANARY_TREE_RUNS(n). That
+ * of rank 0 holds for all. Default: CANARY_ALG_AUTO
  */
 #define CANARY_ALGORITHM	8
 /* struct canary_trouble[]: the latest things that others did wrong; get only */
@@ -238,7 +238,8 @@ enum canary_sock_state {
  * @algorithm:	enum canary_algorithm that rank 0 was told: one for all operations, or automatic
  * @last:	enum canary_algorithm of the latest operation that was not short; 0 before one
  * @why:	enum canary_why, of @last
- * @wanted:	CANARY_ALGORITHM of this socket
+ * @wanted:	enum canary_algorithm, as CANARY_ALGORITHM of this socket says
+ * @number:	of @algorithm: of static trees, or of blocks in a run; 0: none
  */
 struct canary_status {
 	__u32	state;
@@ -253,6 +254,8 @@ struct canary_status {
 	__u8	last;
 	__u8	why;
 	__u8	wanted;
+	__u8	number;
+	__u8	zero[3];
 };
 
 enum canary_trouble_kind {

@@ -170,6 +170,10 @@ enum canary_algorithm {
 #define CANARY_TREES_MAX	32
 #define CANARY_STATIC_TREES(n)	(CANARY_ALG_STATIC | (n) << 8)
 
+/* Dynamic trees whose leaders lead runs of blocks: 1, 2, 4, 8 or 16 in a row */
+#define CANARY_RUN_MAX		16
+#define CANARY_TREE_RUNS(n)	(CANARY_ALG_TREE | (n) << 8)
+
 /* Why rank 0 chose an algorithm; in PLAN */
 enum canary_why {
 	CANARY_WHY_NONE		= 0,	/* nothing was decided yet */
@@ -341,7 +345,7 @@ struct canary_hdr {
 			__be16	window;		/* agreed: most blocks in flight */
 			__u8	algorithm;	/* enum canary_algorithm of all operations */
 			__u8	trees;		/* number of static trees, else 0 */
-			__be16	run;		/* consecutive blocks that one rank leads: 1 */
+			__be16	run;		/* consecutive blocks that one rank leads */
 			__u8	zero[6];
 		} welcome;
 
