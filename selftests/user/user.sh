@@ -403,16 +403,16 @@ wait_joined()
 		.state == \"$3\")] | length') -eq $2 ]"
 }
 
-# A job of 3 ranks that goes on for long; PERF has their pids.
+# long_job ALGORITHM: a job of 3 ranks that goes on for long; PERF has their pids
 long_job()
 {
-	local r
+	local r algorithm=$1
 
 	new_comm
 	PERF=()
 	for r in 0 1 2; do
 		bg ns_exec "h$r" "$CANARY" perf allreduce $(as "$r" 3) -b 64K -e 64K -n 1000000 \
-			--dead-after 2s > "out.$r" 2> "err.$r"
+			--dead-after 2s --algorithm "$algorithm" > "out.$r" 2> "err.$r"
 		PERF+=("$!")
 	done
 	wait_joined "$COMM" 3 connected
@@ -427,7 +427,7 @@ test_kill()
 {
 	local r rc dir=/run/canary
 
-	if long_job; then
+	if long_job tree:8; then
 		tap_ok "a job of ${#PERF[@]} ranks runs"
 	else
 		tap_not_ok "a job runs" "$(cat err.0 err.1 err.2)"
@@ -440,7 +440,7 @@ test_kill()
 		'.[] | select(.comm == $c and .rank == 1) | .engine == "user" and
 		.members == 3 and .pid == $p and .local == "10.77.1.2:22601" and
 		.root == "10.77.0.2:22600" and .epoch > 0 and .elements > 0 and
-		.algorithm == "auto" and (.last | length) > 0 and (.why | length) > 0 and
+		.algorithm == "tree:8" and (.last | length) > 0 and (.why | length) > 0 and
 		.operation == "sum:int32" and (.switches | IN("combine", "pass"))' \
 		<("$CANARY" comm show -j)
 	tap_check "stats -j" jq -e --argjson c "$COMM" '.kernel == null and

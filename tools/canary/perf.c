@@ -242,8 +242,11 @@ static void print_head(const struct perf *p)
 	       (unsigned long long)p->check);
 	printf("# communicator %u, %u ranks, %u elements a block, window %u\n", info.comm,
 	       info.members, info.elements, info.window);
-	printf("# engine of rank 0: %s (%s)\n# algorithm: %s\n#\n", canary_engine_name(p->c),
+	printf("# engine of rank 0: %s (%s)\n# algorithm: %s", canary_engine_name(p->c),
 	       canary_engine_reason(p->c), canary_algorithm_name(info.algorithm));
+	if (info.number)
+		printf(":%u", info.number);
+	printf("\n#\n");
 	printf("# %10s  %12s  %8s  %6s  %6s  %34s  %28s\n", "", "", "", "", "", "out-of-place",
 	       "in-place");
 	printf("# %10s  %12s  %8s  %6s  %6s  %9s  %6s  %6s  %6s  %9s  %6s  %6s  %6s\n", "size",
@@ -324,6 +327,7 @@ static void print_json(FILE *f, const struct perf *p)
 	json_string(&j, "engine", canary_engine_name(p->c));
 	json_string(&j, "engine_reason", canary_engine_reason(p->c));
 	json_string(&j, "algorithm", canary_algorithm_name(info.algorithm));
+	json_u64(&j, "algorithm_number", info.number);
 	json_string(&j, "last_algorithm", canary_algorithm_name(info.last));
 	json_string(&j, "why", canary_why_name(info.why));
 	json_u64(&j, "zerocopy", info.zerocopy);

@@ -116,6 +116,9 @@ enum canary_zerocopy {
  *		up to 256 MiB; 0 = default (16 MiB). A longer vector raises it. The user engine has
  *		no such limit
  * @algorithm:	enum canary_algorithm. CANARY_ALG_TREE: dynamic trees through switches.
+ *		CANARY_TREE_RUNS(R): dynamic trees in which a member leads R blocks in a row: 1, 2,
+ *		4, 8 or 16, and less if a window had no run of each member. It saves processor time,
+ *		and costs up to half where links lose packets or have no switches.
  *		CANARY_ALG_RING: hosts alone, in a ring. CANARY_STATIC_TREES(T): 1 .. 32 trees in
  *		which switches choose nothing, and which blocks use in turn, to compare with.
  *		CANARY_ALG_AUTO (default): rank 0 decides for each operation, by its length and by
@@ -587,6 +590,7 @@ enum canary_state {
  * @zerocopy:	number of operations posted without copies
  * @refused:	number of operations that were copied because the kernel did not lock their buffers
  * @refusal:	negative errno of the last of these: -ENOBUFS is RLIMIT_MEMLOCK (or no memory)
+ * @number:	of @algorithm: of static trees, or of blocks that a member leads in a row; 0: none
  */
 struct canary_info {
 	uint32_t		state;
@@ -606,6 +610,7 @@ struct canary_info {
 	uint32_t		zerocopy;
 	uint32_t		refused;
 	int32_t			refusal;
+	uint32_t		number;
 };
 
 /**

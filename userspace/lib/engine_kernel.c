@@ -493,6 +493,7 @@ static void kernel_info(void *engine, struct canary_info *info)
 	info->elements = status.elements;
 	info->srtt = status.srtt_us;
 	info->algorithm = status.algorithm;
+	info->number = status.number;
 	info->last = status.last;
 	info->why = status.why;
 }

@@ -87,27 +87,52 @@ static int take_word(const char *name, const char *value, const char *const word
 	return 0;
 }
 
+/* Parse an algorithm with a number. Return: 1 if @value is none */
+static int parse_numbered(const char *value, u32 *algorithm)
+{
+	static const struct {
+		const char	*prefix;
+		const char	*name;
+		u32		most;
+		u32		algorithm;
+	} all[] = {
+		{ "static:", "algorithm: static trees", CANARY_TREES_MAX, CANARY_STATIC_TREES(0) },
+		{ "tree:", "algorithm: blocks in a run", CANARY_RUN_MAX, CANARY_TREE_RUNS(0) },
+	};
+	u64 number;
+	u32 i;
+	int err;
+
+	for (i = 0; i < ARRAY_SIZE(all); i++) {
+		if (strncmp(value, all[i].prefix, strlen(all[i].prefix)) != 0)
+			continue;
+		err = take_number(all[i].name, value + strlen(all[i].prefix), parse_counts, 1,
+				  all[i].most, &number);
+		if (err)
+			return err;
+		if (!cnr_algorithm_is(all[i].algorithm | number << 8))
+			return lib_error(-ERANGE, "%s: %llu is not a power of two", all[i].name,
+					 (unsigned long long)number);
+		*algorithm = all[i].algorithm | number << 8;
+		return 0;
+	}
+	return 1;
+}
+
 static int parse_algorithm(const char *value, u32 *algorithm)
 {
-	static const char prefix[] = "static:";
-	u64 trees;
+	int err = parse_numbered(value, algorithm);
 	u32 i;
 
-	if (strncmp(value, prefix, strlen(prefix)) == 0) {
-		int err = take_number("algorithm: static trees", value + strlen(prefix), parse_counts,
-				       1, CANARY_TREES_MAX, &trees);
-
-		if (!err)
-			*algorithm = CANARY_STATIC_TREES(trees);
+	if (err <= 0)
 		return err;
-	}
 	for (i = 0; i < CANARY_ALG_STATIC; i++) {
 		if (strcmp(value, cnr_algorithm_name(i)) == 0) {
 			*algorithm = i;
 			return 0;
 		}
 	}
-	return lib_error(-EINVAL, "algorithm: '%s' is none of auto, tree, ring, static:TREES", value);
+	return lib_error(-EINVAL, "algorithm: '%s' is none of auto, tree, tree:RUN, ring, static:TREES", value);
 }
 
 /* Parse ADDRESS[/LENGTH]. */

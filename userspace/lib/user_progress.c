@@ -367,6 +367,7 @@ void user_fill_info(struct user *u, struct canary_info *info)
 	info->root = u->root;
 	info->srtt = min_t(u64, ci.srtt / 1000, UINT32_MAX);
 	info->algorithm = ci.algorithm;
+	info->number = ci.number;
 	info->last = ci.last;
 	info->why = ci.why;
 }

@@ -82,8 +82,10 @@ static void write_info(FILE *f, const struct canary_info *info)
 		lib_peer(&info->root));
 	fprintf(f, "n epoch %u\nn elements %u\nn window %u\nn srtt_us %u\nn error %d\n",
 		info->epoch, info->elements, info->window, info->srtt, -info->error);
-	fprintf(f, "s algorithm %s\ns last %s\ns why %s\n",
-		cnr_algorithm_name(info->algorithm),
+	fprintf(f, "s algorithm %s", cnr_algorithm_name(info->algorithm));
+	if (info->number)
+		fprintf(f, ":%u", info->number);
+	fprintf(f, "\ns last %s\ns why %s\n",
 		info->last ? cnr_algorithm_name(info->last) : "-", cnr_why_name(info->why));
 }
 
