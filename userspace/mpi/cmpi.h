@@ -48,6 +48,7 @@ struct cmpi_settings {
 	const char	*key_file;
 	const char	*interfaces;
 	const char	*floats;
+	const char	*algorithm;
 
 	/* What is read from the texts */
 	uint32_t	comm_first;
@@ -85,7 +86,7 @@ struct cmpi_setting {
 };
 
 /** cmpi_setting_table - all settings */
-#define CMPI_SETTINGS	19
+#define CMPI_SETTINGS	20
 extern const struct cmpi_setting cmpi_setting_table[CMPI_SETTINGS];
 
 /**

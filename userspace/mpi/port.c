@@ -35,6 +35,8 @@ static int fill_params(struct canary_params *p, const struct cmpi_settings *s)
 	p->dead_after = s->dead_after;
 	p->linger = LINGER;
 	err = canary_params_set(p, "engine", s->engine);
+	if (!err)
+		err = canary_params_set(p, "algorithm", s->algorithm);
 	if (!err && s->key_file[0])
 		err = canary_params_set(p, "key-file", s->key_file);
 	return err;

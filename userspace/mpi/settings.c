@@ -48,6 +48,8 @@ const struct cmpi_setting cmpi_setting_table[CMPI_SETTINGS] = {
 	     "interfaces or prefixes, separated by commas; the first one with an address counts"),
 	TEXT(floats, "", true,
 	     "how floating-point numbers are added up: exact, elementwise, narrow, or several"),
+	TEXT(algorithm, "auto", true,
+	     "what runs operations: auto, tree, tree:RUN, ring, static:TREES"),
 };
 
 static unsigned int *number_of(struct cmpi_settings *s, const struct cmpi_setting *row)
@@ -183,6 +185,8 @@ static void check_texts(struct cmpi_settings *s, struct complaint *c)
 			 parse_shown(shown, s->comm), UINT32_MAX);
 	if (canary_params_set(&params, "engine", s->engine))
 		complain(c, ROW_OF(engine), "%s", lib_complaint());
+	if (canary_params_set(&params, "algorithm", s->algorithm))
+		complain(c, ROW_OF(algorithm), "%s", lib_complaint());
 	if (s->floats[0] && (canary_how_parse(s->floats, &s->how) ||
 			     s->how & ~(uint32_t)CANARY_HOW_FLOATS))
 		complain(c, ROW_OF(floats), "'%s' is none of exact, elementwise, narrow, or several",
