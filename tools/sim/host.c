@@ -431,6 +431,8 @@ static void make_member(struct sim *s, struct job *j, uint32_t number, uint32_t 
 		c.trees = s->cfg.trees;
 		memcpy(c.tree, j->tree, sizeof(c.tree));
 	}
+	if (s->cfg.algorithm == ALGORITHM_DYNAMIC)
+		c.run = s->cfg.run;
 	if (cnr_check(&c, &what)) {
 		fprintf(stderr, "canary-sim: the core refuses %s\n", what);
 		exit(1);

@@ -40,6 +40,8 @@ const struct config_key scenario_keys[] = {
 	  "of placement, traffic, data, faults (1)" },
 	{ "algorithm", CONFIG_WORD, AT(algorithm), 0, 0, algorithms,
 	  "how sums are made (dynamic)" },
+	{ "run", CONFIG_NUMBER, AT(run), 1, CANARY_RUN_MAX, NULL,
+	  "dynamic: blocks that a member leads in a row (1)" },
 	{ "trees", CONFIG_NUMBER, AT(trees), 1, 32, NULL, "static: how many (1)" },
 	{ "first_tree", CONFIG_NUMBER, AT(first_tree), 0, 32, NULL,
 	  "static: they follow each other from this one on, the first is 1 (0: random ones)" },
@@ -141,6 +143,7 @@ void scenario_defaults(struct scenario *s)
 	memcpy(values + DATA_SETS, values_names, VALUES_SETS * sizeof(*values));
 	memset(s, 0, sizeof(*s));
 	s->seed = 1;
+	s->run = 1;
 	s->trees = 1;
 	s->jobs = 1;
 	s->operations = 1;
@@ -268,6 +271,12 @@ bool scenario_check(const struct scenario *s, uint32_t hosts)
 		return refuse("scenario", "slots: no power of two");
 	if (!values_check(s))
 		return false;
+	if (s->run > 1 && s->algorithm != ALGORITHM_DYNAMIC)
+		return refuse("scenario", "run: only with algorithm dynamic");
+	if (!power_of_two(s->run))
+		return refuse("scenario", "run: no power of two");
+	if (s->run > 1 && s->run * (members / s->jobs) > s->window)
+		return refuse("scenario", "run: a window has no run of each member");
 	if (s->algorithm != ALGORITHM_STATIC && (s->trees > 1 || s->first_tree))
 		return refuse("scenario", "trees, first_tree: only with algorithm static");
 	if (s->timeout_max && s->timeout_max < s->timeout)

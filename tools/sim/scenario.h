@@ -64,6 +64,7 @@ struct scenario {
 	uint32_t seed;
 	uint32_t algorithm;
 	uint32_t trees;
+	uint32_t run;		/* blocks that a host leads in a row */
 	uint32_t first_tree;	/* number of the first one, others follow it; 0: random ones */
 	uint32_t members;	/* hosts that take part, in all jobs; 0: all */
 	uint32_t jobs;
