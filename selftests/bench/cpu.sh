@@ -5,7 +5,8 @@
 #	cpu.sh HOSTS MTU
 #	h0 .. h(HOSTS - 1) --- sw, veth, not shaped
 # All hosts and the switch share the processors of this machine. "canary perf" sums int32 with the user
-# engine. The baseline is the best of Open MPI's algorithms for that length, over TCP, with float32:
+# engine, by the better of two algorithms: trees whose leaders take turns block by block (alone: ".turns"), or
+# by runs of blocks. The baseline is the best of Open MPI's algorithms for that length, over TCP, with float32:
 #  - as TCP is on a veth: segments of up to 64 KiB pass the stack as one (".HOSTS.MTU.BYTES")
 #  - one segment a packet, which is what a wire costs (".plain")
 # Runs alternate, ROUNDS times. A figure is the median, and the baseline the least of the medians. Before the
@@ -44,14 +45,17 @@ segments()
 # figures BYTES: prints them. The ratio is one of speeds: 1 is as fast as the baseline.
 figures()
 {
-	local name=$HOSTS.$MTU.$1 own cores plain plain_cores gso gso_cores
+	local name=$HOSTS.$MTU.$1 own cores turns plain plain_cores gso gso_cores
 	local what="$HOSTS hosts, MTU $MTU, links as fast as this machine"
 
-	read -r own cores < <(median "canary.$1")
-	read -r gso gso_cores < <(best "gso.$1")
-	read -r plain plain_cores < <(best "plain.$1")
+	read -r own cores < <(best "canary.$1" "${OWN[@]}")
+	read -r turns _ < <(median "canary.$1.tree")
+	read -r gso gso_cores < <(best "gso.$1" "${ALGORITHMS[@]}")
+	read -r plain plain_cores < <(best "plain.$1" "${ALGORITHMS[@]}")
 	bench_figure "cpu.allreduce.$name" "$(jq -n "$1 / $own")" MB/s "$(jq -n "$1 / $gso")" \
 		"$what; baseline: the best of Open MPI's algorithms"
+	bench_figure "cpu.allreduce.$name.turns" "$(jq -n "$1 / $turns")" MB/s "$(jq -n "$1 / $gso")" \
+		"$what, block by block; baseline: the best of Open MPI's algorithms"
 	bench_figure "cpu.allreduce.$name.plain" "$(jq -n "$1 / $own")" MB/s "$(jq -n "$1 / $plain")" \
 		"$what; baseline: the same, one segment a packet"
 	bench_figure "cpu.processor.$name" "$(jq -n "$own * $cores * 1000 / $1")" ns/byte \
@@ -69,7 +73,9 @@ bench_quiet || exit 1
 CALLS=600 timed before canary 1048576
 for bytes in $SIZES; do
 	for ((round = 0; round < ROUNDS; round++)); do
-		timed "canary.$bytes" canary "$bytes"
+		for ALGORITHM in "${OWN[@]}"; do
+			timed "canary.$bytes.$ALGORITHM" canary "$bytes"
+		done
 		for algorithm in "${ALGORITHMS[@]}"; do
 			timed "gso.$bytes.$algorithm" openmpi "$bytes" "$algorithm"
 		done

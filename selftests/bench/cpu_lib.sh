@@ -2,8 +2,10 @@
 # shellcheck shell=bash
 #
 # Common functions of the benchmarks that compare sums with those of Open MPI on the same hosts. Over lib.sh and
-# openmpi_lib.sh. HOSTS, MTU and ROUNDS are set; CALLS and ENGINE (user) may be.
+# openmpi_lib.sh. HOSTS, MTU and ROUNDS are set; CALLS, ENGINE (user) and ALGORITHM (tree) may be.
 
+# shellcheck disable=SC2034
+OWN=(tree tree:16)	# algorithms of canary perf
 ALGORITHMS=(0 3 4 5 6)	# coll_tuned_allreduce_algorithm; 0: Open MPI chooses
 
 # network: hosts around a switch. It can do without shaped links.
@@ -41,7 +43,7 @@ canary()
 	for ((i = 0; i < HOSTS; i++)); do
 		bg ns_exec "h$i" timeout 300 "$CANARY" perf allreduce -b "$bytes" -e "$bytes" -w 2 -n "$calls" \
 			-c 1 -J "$TAP_TMP/perf.json" --engine "${ENGINE:-user}" --comm 7 --rank "$i" \
-			--members "$HOSTS" --root 10.77.0.2 --bind "10.77.$i.2" --algorithm tree "$@" \
+			--members "$HOSTS" --root 10.77.0.2 --bind "10.77.$i.2" --algorithm "${ALGORITHM:-tree}" "$@" \
 			>"$TAP_TMP/perf.$i" 2>&1
 		pids+=($!)
 	done
@@ -79,12 +81,13 @@ median()
 	sort -n "$TAP_TMP/$1" | sed -n "$(((ROUNDS + 1) / 2))p"
 }
 
-# best PREFIX: prints the least median of Open MPI's algorithms
+# best PREFIX ALGORITHM...: prints the least median of these algorithms
 best()
 {
-	local algorithm
+	local prefix=$1 algorithm
 
-	for algorithm in "${ALGORITHMS[@]}"; do
-		median "$1.$algorithm"
+	shift
+	for algorithm in "$@"; do
+		median "$prefix.$algorithm"
 	done | sort -n | head -n 1
 }
