@@ -5,7 +5,6 @@
 # openmpi_lib.sh. HOSTS, MTU and ROUNDS are set; CALLS, ENGINE (user) and ALGORITHM (tree) may be.
 
 # shellcheck disable=SC2034
-OWN=(tree tree:16)	# algorithms of canary perf
 ALGORITHMS=(0 3 4 5 6)	# coll_tuned_allreduce_algorithm; 0: Open MPI chooses
 
 # network: hosts around a switch. It can do without shaped links.
@@ -63,6 +62,12 @@ openmpi()
 	cut -d' ' -f2 "$TAP_TMP/said"
 }
 
+# batch COMMAND...: runs it with the policy SCHED_BATCH: who wakes up does not push others off a processor
+batch()
+(
+	chrt --batch --pid 0 "$BASHPID" && "$@"
+)
+
 # timed FILE COMMAND...: appends its microseconds, and how many processors were busy meanwhile
 timed()
 {
@@ -81,13 +86,12 @@ median()
 	sort -n "$TAP_TMP/$1" | sed -n "$(((ROUNDS + 1) / 2))p"
 }
 
-# best PREFIX ALGORITHM...: prints the least median of these algorithms
+# best PREFIX: prints the least median of the files PREFIX.*
 best()
 {
-	local prefix=$1 algorithm
+	local file
 
-	shift
-	for algorithm in "$@"; do
-		median "$prefix.$algorithm"
+	for file in "$TAP_TMP/$1".*; do
+		median "${file#"$TAP_TMP/"}"
 	done | sort -n | head -n 1
 }
