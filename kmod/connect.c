@@ -66,6 +66,7 @@ static void canary_connect_config(struct canary_comm *comm, u32 mtu, struct cnr_
 	cfg->driver = comm;
 	cfg->dead_after = comm->dead_after * CNR_MSEC;
 	cfg->linger = comm->linger * CNR_MSEC;
+	cfg->given = comm->table;
 	cnr_config_algorithm(cfg, comm->algorithm);
 }
 

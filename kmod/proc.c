@@ -62,6 +62,15 @@ static void canary_proc_peer(struct seq_file *seq, const char *before,
 	seq_printf(seq, "%s%pISpc", before, &at);
 }
 
+static void canary_proc_algorithm(struct seq_file *seq, const struct cnr_info *info)
+{
+	seq_printf(seq, " %s", cnr_algorithm_name(info->algorithm));
+	if (info->number)
+		seq_printf(seq, ":%u", info->number);
+	seq_printf(seq, " %s %s", info->last ? cnr_algorithm_name(info->last) : "-",
+		   cnr_why_name(info->why));
+}
+
 static int canary_proc_show(struct seq_file *seq, void *v)
 {
 	struct canary_comm *comm;
@@ -105,11 +114,7 @@ static int canary_proc_show(struct seq_file *seq, void *v)
 	seq_printf(seq, " %llu %zu %lu", div_u64(info.srtt, NSEC_PER_USEC), memory, ino);
 	canary_proc_peer(seq, " ", &own.addr, own.port);
 	canary_proc_peer(seq, " ", &root.addr, root.port);
-	seq_printf(seq, " %s", cnr_algorithm_name(info.algorithm));
-	if (info.number)
-		seq_printf(seq, ":%u", info.number);
-	seq_printf(seq, " %s %s",
-		   info.last ? cnr_algorithm_name(info.last) : "-", cnr_why_name(info.why));
+	canary_proc_algorithm(seq, &info);
 	if (troubles)
 		seq_printf(seq, " %s", cnr_trouble_name(trouble.kind));
 	else

@@ -195,8 +195,10 @@ struct cnr_out;
  * @trees:	with CANARY_ALG_STATIC, the number of trees; else 0. Blocks take them in turn. That
  *		of rank 0 holds for all
  * @run:	with CANARY_ALG_TREE, how many blocks a member leads in a row: a power of two 1 ..
- *		CANARY_RUN_MAX. It is less if a window had no run of each member. 0: 1. That of
- *		rank 0 holds for all
+ *		CANARY_RUN_MAX; 0 means 1. It is halved until a window has room for a run of each
+ *		member. That of rank 0 holds for all
+ * @given:	all members have this @run, as where the session is formed from a table. Otherwise
+ *		they need memory for longer runs, and rank 0 does not
  * @tree:	by tree: its path (canary_hdr.contribution.path), the same at all ranks. A tree that
  *		has no entry here uses its number as path
  * @slice:	how many members the core may look at in one call, for drivers that must not take
@@ -243,6 +245,7 @@ struct cnr_config {
 	bool	fixed_first;
 	u8	trees;
 	u8	run;
+	bool	given;
 	u8	key[16];
 	u8	seed[32];
 	u8	tree[CANARY_TREES_MAX];
@@ -262,7 +265,7 @@ static inline bool cnr_trees_fit(u32 algorithm, u32 trees)
 
 static inline bool cnr_run_fits(u32 algorithm, u32 run)
 {
-	return run <= (algorithm == CANARY_ALG_TREE ? CANARY_RUN_MAX : 1) && !(run & (run - 1));
+	return run <= 1 || (algorithm == CANARY_ALG_TREE && CANARY_RUN_OK(run));
 }
 
 /* CANARY_ALGORITHM, as applications say it */

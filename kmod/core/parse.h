@@ -302,12 +302,6 @@ static __always_inline __u32 canary_session_payload(const struct canary_hdr *h)
 	}
 }
 
-/* Can a member lead so many blocks in a row? */
-static __always_inline bool canary_run_ok(__u32 run)
-{
-	return run && run <= CANARY_RUN_MAX && !(run & (run - 1));
-}
-
 static __always_inline enum canary_drop canary_parse_session(const struct canary_hdr *h, __u32 len)
 {
 	__u32 used, want;
@@ -316,7 +310,7 @@ static __always_inline enum canary_drop canary_parse_session(const struct canary
 	if (!canary_session_form(h, &flags, &used))
 		return CANARY_DROP_TYPE;
 	if ((h->flags & ~flags) || !canary_zeros(h, used) ||
-	    (h->type == CANARY_WELCOME && !canary_run_ok(cnr_be16(h->welcome.run))))
+	    (h->type == CANARY_WELCOME && !CANARY_RUN_OK(cnr_be16(h->welcome.run))))
 		return CANARY_DROP_FLAGS;
 	want = sizeof(*h) + canary_session_payload(h);
 	if (h->type == CANARY_JOIN)

@@ -80,15 +80,15 @@ bool cnr_shapes_kept(const struct cnr_config *cfg)
 }
 
 /*
- * How many of the blocks that a member may hold, two windows, may it lead? The ends of these may
- * cut runs, and so may the wrap of serial numbers.
+ * How many of the blocks that a member may hold, two windows, may it lead? They touch one run more
+ * than fit. Where serial numbers wrap, turns skip, and a rank may lead one more.
  */
 u32 cnr_shapes_leads(const struct cnr_config *cfg, u32 window, u32 run)
 {
 	u32 leads = 2 * window;
 
 	if (cnr_shapes_turn(cfg))
-		leads = ((leads / run + cfg->members - 1) / cfg->members + 2) * run;
+		leads = ((leads / run + cfg->members - 1) / cfg->members + 1) * run;
 	return min_t(u32, leads, 2 * window);
 }
 
@@ -120,7 +120,9 @@ u32 cnr_led_number(const struct cnr_comm *c, u32 block)
 {
 	u32 run = 1U << c->run_bits;
 
-	return c->turns ? block / run / c->cfg.members * run + block % run : block;
+	if (!c->turns)
+		return block;
+	return ((block >> c->run_bits) / c->cfg.members << c->run_bits) | (block & (run - 1));
 }
 
 /* May anybody still ask for something of @o, which is complete here? */

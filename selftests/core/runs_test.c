@@ -36,7 +36,7 @@ static const struct turns turns[] = {
 	{ "runs of 4", 5, 0, 4, 4 },
 	{ "runs of 8", 8, 0, 8, 8 },
 	{ "runs of 16", 3, 0, 16, 16 },
-	{ "runs of 16, numbers wrap within a run", 3, 0, 16, 16, 0, 0xffffff07 },
+	{ "runs of 16, numbers wrap, the first run is cut", 3, 0, 16, 16, 0, 0xffffff07 },
 	{ "runs of 16, a window has one of each", 8, 128, 16, 16 },
 	{ "runs of 16, a window has less than one of each", 5, 64, 16, 8 },
 	{ "runs of 16, a member has a smaller window", 4, 256, 16, 4, 16 },
@@ -124,6 +124,45 @@ static void test_turns(const struct turns *t)
 		printf("# sums %d, agreed %u, right %u of %u, wrong %u, full %u\n", sums, agreed,
 		       seen.right, blocks * (t->members - 1), seen.wrong, full);
 	tnet_free(s);
+}
+
+/* Return: how many of @n blocks from @first on the rank of the first one leads */
+static u32 leads_of(u32 members, u32 run, u32 first, u32 n)
+{
+	u32 rank = first / run % members, leads = 0, i;
+
+	for (i = 0; i < n; i++)
+		leads += (first + i) / run % members == rank;
+	return leads;
+}
+
+/* There is a slot for each block that a member may lead at a time, whatever window was agreed. */
+static void test_slots(void)
+{
+	u32 members, window, run, i, few = 0, less = 0, cases = 0;
+	struct cnr_config cfg = { 0 };
+
+	for (members = 1; members <= 40; members++) {
+		for (window = 1; window <= 256; window *= 2) {
+			for (run = 1; run <= cnr_run_most(members, window); run *= 2) {
+				u32 leads, own;
+
+				cfg.members = members;
+				leads = cnr_shapes_leads(&cfg, window, run);
+				own = cnr_shapes_leads(&cfg, 256, cnr_run_most(members, 256));
+				/* Places in the rotation, and where numbers wrap */
+				for (i = 0; i < members * run; i++)
+					few += leads_of(members, run, i, 2 * window) > leads;
+				for (i = 0; i <= 2 * window; i++)
+					few += leads_of(members, run, 0 - i, 2 * window) > leads;
+				less += own < leads;
+				cases++;
+			}
+		}
+	}
+	tap(!few && !less && cases > 500, "slots for all that a member leads in two windows");
+	if (few || less || cases <= 500)
+		printf("# too few %u, less %u, cases %u\n", few, less, cases);
 }
 
 static const struct trial trials[] = {
@@ -217,6 +256,7 @@ static bool lie_in_welcome(void *arg, int from, int to, const struct canary_hdr 
 	if (from || h->type != CANARY_WELCOME || h->flags & CANARY_F_WAITING)
 		return false;
 	root->algorithm = l->algorithm;
+	root->trees = l->algorithm == CANARY_ALG_STATIC ? 2 : 0;
 	root->run_bits = l->run_bits;
 	return h->welcome.algorithm != l->algorithm ||
 	       be16_to_cpu(h->welcome.run) != 1U << l->run_bits;
@@ -249,12 +289,14 @@ int main(void)
 		{ "runs of 16 of 5 in 64 blocks", CANARY_ALG_TREE, 4, 5, CANARY_DROP_STATE },
 		{ "runs in a ring", CANARY_ALG_RING, 1, 4, CANARY_DROP_STATE },
 		{ "runs, and rank 0 decides", CANARY_ALG_AUTO, 1, 4, CANARY_DROP_STATE },
+		{ "static trees", CANARY_ALG_STATIC, 0, 4, CANARY_DROP_NONE },
 		{ "runs of static trees", CANARY_ALG_STATIC, 1, 4, CANARY_DROP_STATE },
 	};
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(turns); i++)
 		test_turns(&turns[i]);
+	test_slots();
 	run_trials("runs: ", trials, ARRAY_SIZE(trials), CANARY_ALG_TREE, 3);
 	for (i = 0; i < 8; i++)
 		test_lost(8, i);

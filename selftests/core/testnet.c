@@ -207,6 +207,7 @@ static struct cnr_comm *tnet_member(struct tnet *s, int rank)
 		.algorithm = rank && !s->cfg.formed ? CANARY_ALG_AUTO : s->cfg.algorithm,
 		.trees = rank && !s->cfg.formed ? 0 : s->cfg.trees,
 		.run = rank && !s->cfg.formed ? 0 : s->cfg.run,
+		.given = s->cfg.formed,
 		.place = tnet_place,
 		.driver = &s->node[rank],
 	};

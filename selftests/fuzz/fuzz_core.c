@@ -49,6 +49,7 @@ struct world {
 	u8	algorithm;
 	u8	numbers;	/* which types and operators; 0: sums of int32 */
 	u16	slice;
+	bool	in_runs;	/* leaders lead runs of blocks */
 	bool	ring;		/* partial sums are in the application's memory */
 	bool	scribbled[MEMBERS_MAX];	/* the application wrote to its results */
 };
@@ -381,7 +382,8 @@ static void begin_rank(struct world *w, int rank)
 	struct cnr_config cfg = {
 		.comm = 1,
 		.members = w->members,
-		.window = 4,
+		/* With 4 blocks, runs are cut to one block. */
+		.window = w->in_runs ? 32 : 4,
 		.mtu = 576,
 		.root = address(0),
 		.port = cpu_to_be16(CANARY_PORT_BASE),
@@ -390,7 +392,7 @@ static void begin_rank(struct world *w, int rank)
 		.slice = w->slice,
 		.trees = w->algorithm == CANARY_ALG_STATIC ? 2 : 0,
 		.tree = { 0, 1 },
-		.run = w->algorithm == CANARY_ALG_TREE ? 2 : 0,
+		.run = w->in_runs ? 4 : 0,
 		.fixed_first = true,
 		.first_block = 0xfffffffc,
 		.rank = rank,
@@ -536,6 +538,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const int members[] = { 3, 4, 5, MEMBERS_MAX };
 	static struct world w;
+	struct cnr_info info;
 	size_t i;
 
 	memset(&w, 0, sizeof(w));
@@ -549,10 +552,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	w.late = w.formed && data[0] & 1;
 	w.algorithm = size ? (data[0] >> 1) % (CANARY_ALG_MAX + 1) : 0;
 	w.slice = size ? data[0] >> 5 & 3 : 0;
+	w.in_runs = size > 1 && data[1] & 0x80 && w.algorithm == CANARY_ALG_TREE;
 	w.numbers = size > 1 && (size - 1) % 4 == 1 ? data[size - 1] : 0;
 	begin(&w);
-	if (size && !(data[0] & 1))
+	if (size && !(data[0] & 1)) {
 		meet(&w);
+		cnr_info(w.comm[0], &info);
+		if (w.in_runs && info.number < 2)
+			abort();
+	}
 	for (i = 1; i + 4 <= size; i += 4)
 		act(&w, data + i);
 	end(&w);

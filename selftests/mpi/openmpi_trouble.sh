@@ -39,12 +39,16 @@ tap_is "are read" "$(calls allreduce canary)" 2
 right "a value that is wrong at all hosts" "${ON[@]}" --mca coll_canary_min_bytes much -- "$PROGRAM"
 without peers "0 cannot use Canary: coll_canary_min_bytes: 'much'"
 
-right "runs of leaders" "${ON[@]}" --mca coll_canary_algorithm tree:8 -- "$PROGRAM"
+right "runs of blocks" "${ON[@]}" --mca coll_canary_algorithm tree:8 -- "$PROGRAM"
 tap_is "are led" "$(calls allreduce canary)" 2
-split "runs of leaders on two hosts" OMPI_MCA_coll_canary_algorithm=tree:8 -- "$PROGRAM"
+merged=$(counter merged)
+right "a ring" "${ON[@]}" --mca coll_canary_algorithm ring -- "$PROGRAM"
+tap_is "goes through Canary, and the switch adds up nothing" \
+	"$(calls allreduce canary) $(($(counter merged) - merged))" "2 0"
+split "runs of blocks on two hosts" OMPI_MCA_coll_canary_algorithm=tree:8 -- "$PROGRAM"
 without peers "2 has another value of coll_canary_algorithm"
 split "no power of two" OMPI_MCA_coll_canary_algorithm=tree:12 -- "$PROGRAM"
-without peers "2 cannot use Canary: coll_canary_algorithm: .*12 is not a power of two"
+without peers "2 cannot use Canary: coll_canary_algorithm: blocks in a run: 12 is not a power of two"
 
 right "empty parameters" "${ON[@]}" --mca coll_canary_floats "" --mca coll_canary_interfaces "" -- \
 	"$PROGRAM"

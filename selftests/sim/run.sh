@@ -127,6 +127,10 @@ topo()
 
 small dynamic
 verdict $? "dynamic trees, 64 hosts" "$WORK/dynamic.err"
+small runs run=4
+verdict $? "runs of 4 blocks" "$WORK/runs.err"
+! cmp -s "$WORK/dynamic" "$WORK/runs"
+verdict $? "are not dynamic trees block by block" "$WORK/runs"
 small fat topology=topology/shapes/fat_tree_k4.topo timeout=1ms
 verdict $? "three-level fat tree" "$WORK/fat.err"
 small static algorithm=static trees=2 timeout=1ms
@@ -258,6 +262,9 @@ tap_is "validate.py refuses other files" "$?: $(cat "$WORK/out")" \
 
 P=topology=topology/shapes/paper_64.topo
 refused "/nowhere/links: No such file" $P --links /nowhere/links
+refused "scenario: run: no power of two" $P run=3
+refused "scenario: run: only with algorithm dynamic" $P run=2 algorithm=ring
+refused "scenario: run: a window has no run of each member" $P run=8
 grep -q '"right"' "$WORK/out"
 verdict $((! $?)) "and that before anything is simulated" "$WORK/out"
 scale_refused "--radix 5: not an even number" --radix 5

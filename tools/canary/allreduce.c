@@ -176,6 +176,7 @@ static void report(struct allreduce *a, struct canary *c)
 	json_string(&j, "method", canary_method_name(a->outcome.method));
 	json_u64(&j, "elements", a->count);
 	json_string(&j, "algorithm", canary_algorithm_name(info.last));
+	json_u64(&j, "algorithm_number", info.number);
 	json_string(&j, "why", canary_why_name(info.why));
 	json_u64(&j, "block_elements", each);
 	json_u64(&j, "blocks", each ? (a->count + each - 1) / each : 0);

@@ -59,8 +59,8 @@ const struct option_row comm_option_rows[] = {
 		 "longest vector, for the kernel engine, up to 256M (16M)") },
 	{ OPTION("algorithm", 0, "auto|tree|tree:R|ring|static:T",
 		 "what rank 0 is told holds for all (auto);\n"
-		 "tree:R: trees, a member leads R blocks in a row,\n"
-		 "2, 4, 8 or 16: where processors are the limit;\n"
+		 "tree:R: trees, a member leads R blocks in a row, 1 to 16,\n"
+		 "which is faster where processors are the limit;\n"
 		 "static: T trees, 1 to 32, switches choose nothing") },
 	{ OPTION("zerocopy", 0, "auto|on|off",
 		 "kernel engine on buffers in place (auto: from 1M on)") },

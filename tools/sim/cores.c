@@ -5,6 +5,9 @@
  * The rest lies in small pages, which exist only when they are touched. This saves time and memory,
  * and changes nothing else.
  */
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "host.h"
 #include "util.h"
 
@@ -27,11 +30,22 @@ static void begin(struct cores *m, const struct cnr_config *cfg)
 	m->near = sim_region(m->members * m->each_near);
 }
 
+/* End the program if a member needs more than there is for each. */
+static void fits(const struct cnr_config *cfg, size_t need, size_t each)
+{
+	if (need <= each)
+		return;
+	fprintf(stderr, "canary-sim: rank %u needs more memory than rank 0\n", cfg->rank);
+	exit(1);
+}
+
 struct cnr_comm *cores_member(struct cores *m, struct cnr_config *cfg)
 {
 	if (!m->near)
 		begin(m, cfg);
+	fits(cfg, cnr_seldom_size(cfg), m->each_far);
 	cfg->seldom = m->far + m->each_far * cfg->rank;
+	fits(cfg, cnr_size(cfg), m->each_near);
 	return cnr_init(m->near + m->each_near * cfg->rank, cfg);
 }
 

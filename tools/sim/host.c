@@ -420,6 +420,8 @@ static void make_member(struct sim *s, struct job *j, uint32_t number, uint32_t 
 			    (s->cfg.cwnd == CWND_AUTO && s->cfg.flow == FLOW_LOSSLESS),
 		.data_key = j->data_key,
 		.peers = j->peers,
+		/* All members need as much memory: cores.c */
+		.given = true,
 		.fixed_first = true,
 		.first_block = FIRST_BLOCK,
 	};

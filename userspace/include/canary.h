@@ -117,8 +117,9 @@ enum canary_zerocopy {
  *		no such limit
  * @algorithm:	enum canary_algorithm. CANARY_ALG_TREE: dynamic trees through switches.
  *		CANARY_TREE_RUNS(R): dynamic trees in which a member leads R blocks in a row: 1, 2,
- *		4, 8 or 16, and less if a window had no run of each member. It saves processor time,
- *		and costs up to half where links lose packets or have no switches.
+ *		4, 8 or 16. R is halved until a window has room for a run of each member. Sums are
+ *		faster where processors are the limit. Where links lose packets, or queues are
+ *		short, they took up to 2.4 times as long.
  *		CANARY_ALG_RING: hosts alone, in a ring. CANARY_STATIC_TREES(T): 1 .. 32 trees in
  *		which switches choose nothing, and which blocks use in turn, to compare with.
  *		CANARY_ALG_AUTO (default): rank 0 decides for each operation, by its length and by
@@ -191,7 +192,7 @@ static inline void canary_params_init(struct canary_params *params)
  *		cannot read), "window", "mtu", "dead-after" and "linger" (number with ms or s),
  *		"rto-min" and "spin" (number with us or ms; "spin" also auto), "max-vector" (bytes, K,
  *		M or G may follow),
- *		"algorithm" (auto, tree, ring, static:TREES), "zerocopy" (auto, on, off),
+ *		"algorithm" (auto, tree, tree:RUN, ring, static:TREES), "zerocopy" (auto, on, off),
  *		"aggregates" (any, or up to 16 ADDRESS[/LENGTH], separated by commas)
  * @value:	numbers are decimal, or hexadecimal after 0x
  *
@@ -590,7 +591,8 @@ enum canary_state {
  * @zerocopy:	number of operations posted without copies
  * @refused:	number of operations that were copied because the kernel did not lock their buffers
  * @refusal:	negative errno of the last of these: -ENOBUFS is RLIMIT_MEMLOCK (or no memory)
- * @number:	of @algorithm: of static trees, or of blocks that a member leads in a row; 0: none
+ * @number:	of @algorithm, as agreed: of static trees, or of blocks that a member leads in a row;
+ *		0: none, or not connected yet
  */
 struct canary_info {
 	uint32_t		state;
@@ -615,8 +617,8 @@ struct canary_info {
 
 /**
  * canary_get_info() - fill in *@info
- * @size:	sizeof(*@info); later versions may have more members
- * Return: 0, or -EINVAL for a @size that is too small.
+ * @size:	sizeof(*@info); later versions may have more members, and fill what there is room for
+ * Return: 0, or -EINVAL for a @size that no version has.
  */
 int canary_get_info(struct canary *comm, struct canary_info *info, size_t size);
 

@@ -160,12 +160,13 @@ CANARY_EXPORT int canary_get_info(struct canary *c, struct canary_info *info, si
 		.local = c->params.bind,
 	};
 
-	if (size < sizeof(full))
+	/* Programs of the first version have no @number. */
+	if (size < offsetof(struct canary_info, number))
 		return lib_error(-EINVAL, "struct canary_info has %zu bytes, not %zu",
 				 sizeof(full), size);
 	c->ops->info(c->engine, &full);
 	memset(info, 0, size);
-	memcpy(info, &full, sizeof(full));
+	memcpy(info, &full, size < sizeof(full) ? size : sizeof(full));
 	return 0;
 }
 

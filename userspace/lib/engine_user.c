@@ -63,6 +63,7 @@ static int start_core(struct user *u, const struct canary_params *params)
 	cfg->rto_min = params->rto_min * CNR_USEC;
 	cfg->dead_after = params->dead_after * CNR_MSEC;
 	cfg->linger = params->linger * CNR_MSEC;
+	cfg->given = params->table;
 	cnr_config_algorithm(cfg, params->algorithm);
 	cfg->believe = params->aggregates;
 	for (i = 0; i < cfg->believe; i++)

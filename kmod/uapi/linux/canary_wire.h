@@ -172,6 +172,7 @@ enum canary_algorithm {
 
 /* Dynamic trees whose leaders lead runs of blocks: 1, 2, 4, 8 or 16 in a row */
 #define CANARY_RUN_MAX		16
+#define CANARY_RUN_OK(n)	((n) && (n) <= CANARY_RUN_MAX && !((n) & ((n) - 1)))
 #define CANARY_TREE_RUNS(n)	(CANARY_ALG_TREE | (n) << 8)
 
 /* Why rank 0 chose an algorithm; in PLAN */

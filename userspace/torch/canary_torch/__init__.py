@@ -19,7 +19,7 @@ CANARY_COMM         number of the communicator, or a range FIRST-LAST to draw it
 CANARY_KEY_FILE     file with a pre-shared key, at all ranks
 CANARY_ENGINE       auto, kernel or user
 CANARY_MTU          largest packet in bytes; the least one of all ranks is used
-CANARY_ALGORITHM    auto, tree, ring (rank 0)
+CANARY_ALGORITHM    auto, tree, tree:RUN, ring (rank 0)
 CANARY_WINDOW       most blocks in flight (rank 0)
 CANARY_FLOATS       exact, elementwise, narrow: how floating-point numbers are added up (rank 0)
 CANARY_AGGREGATES   prefix of the addresses that switches have; default: any
