@@ -93,8 +93,8 @@ static void cnr_layout_queue(struct cnr_comm *c, const struct cnr_config *cfg, s
 }
 
 /*
- * Return: how many slots for blocks that are led here. With a rendezvous, rank 0 says later how long
- * runs are.
+ * Return: how many slots for blocks that are led here. With a rendezvous, rank 0 says later how
+ * long runs are.
  */
 static u32 cnr_leads(const struct cnr_config *cfg)
 {

@@ -293,6 +293,7 @@ static int run_refusals(struct member *m)
 	int32_t v[4] = { 0 };
 	struct canary_info info;
 	uint64_t request;
+	size_t first;
 	int wrong = 0;
 
 	wrong += canary_allreduce(m->c, v, v, 1, 99, CANARY_OP_SUM) != -EINVAL;
@@ -304,7 +305,10 @@ static int run_refusals(struct member *m)
 	wrong += canary_post(m->c, v, v, (size_t)CANARY_COUNT_MAX + 1, CANARY_INT32, CANARY_OP_SUM,
 			     &request) != -EMSGSIZE;
 	wrong += canary_connect(m->c, 0) != -EISCONN;
-	wrong += canary_get_info(m->c, &info, sizeof(info) - 1) != -EINVAL;
+	first = offsetof(struct canary_info, number);
+	wrong += canary_get_info(m->c, &info, first - 1) != -EINVAL;
+	info.number = 4711;
+	wrong += canary_get_info(m->c, &info, first) != 0 || info.number != 4711;
 	wrong += canary_allreduce(m->c, NULL, NULL, 0, CANARY_INT32, CANARY_OP_SUM) != 0;
 	return wrong;
 }
