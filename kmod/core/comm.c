@@ -92,17 +92,12 @@ static void cnr_layout_queue(struct cnr_comm *c, const struct cnr_config *cfg, s
 		c->ring.queue = queue;
 }
 
-/*
- * Return: how many slots for blocks that are led here. With a rendezvous, rank 0 says later how
- * long runs are.
- */
+/* Return: how many slots for blocks that are led here */
 static u32 cnr_leads(const struct cnr_config *cfg)
 {
-	u32 window = cnr_window(cfg), run = cnr_run_most(cfg->members, window);
+	u32 window = cnr_window(cfg);
 
-	if (!cfg->rank || cfg->given)
-		run = min_t(u32, run, cfg->run ? cfg->run : 1);
-	return cnr_shapes_leads(cfg, window, run);
+	return cnr_shapes_leads(cfg, window, cnr_run_room(cfg, window));
 }
 
 static void cnr_layout_leads(struct cnr_comm *c, const struct cnr_config *cfg, struct cnr_room *r)

@@ -681,4 +681,10 @@ static inline u16 cnr_offer_length(const struct canary_addr *addr, u32 mtu)
 	return min_t(u32, (mtu - cnr_headers(addr)) & ~3U, CANARY_PAYLOAD_MAX);
 }
 
+/* Return: how many blocks a member leads in a row; 1 until that is agreed */
+static inline u32 cnr_led_run(const struct cnr_comm *c)
+{
+	return 1U << c->run_bits;
+}
+
 #endif /* CANARY_CORE_COMM_H */

@@ -198,7 +198,8 @@ struct cnr_out;
  *		CANARY_RUN_MAX; 0 means 1. It is halved until a window has room for a run of each
  *		member. That of rank 0 holds for all
  * @given:	all members have this @run, as where the session is formed from a table. Otherwise
- *		they need memory for longer runs, and rank 0 does not
+ *		members but rank 0 have memory for the longest run. A WELCOME with a longer run than
+ *		there is memory for is refused
  * @tree:	by tree: its path (canary_hdr.contribution.path), the same at all ranks. A tree that
  *		has no entry here uses its number as path
  * @slice:	how many members the core may look at in one call, for drivers that must not take

@@ -464,7 +464,7 @@ bool cnr_welcome_build(struct cnr_comm *c, u16 rank, u32 first, struct cnr_out *
 	out->hdr.welcome.window = cpu_to_be16(c->window);
 	out->hdr.welcome.algorithm = c->algorithm;
 	out->hdr.welcome.trees = c->trees;
-	out->hdr.welcome.run = cpu_to_be16(1U << c->run_bits);
+	out->hdr.welcome.run = cpu_to_be16(cnr_led_run(c));
 	if (!c->table) {
 		out->hdr.flags = CANARY_F_WAITING;
 		out->hdr.welcome.first = cpu_to_be32(c->cfg.members - 1 - c->join.known);
@@ -541,14 +541,14 @@ static bool cnr_welcome_sane(const struct canary_peer *entry, u32 n)
 static bool cnr_welcome_settles(const struct cnr_comm *c, const struct canary_hdr *h)
 {
 	u32 length = canary_length(h), window = be16_to_cpu(h->welcome.window);
-	u32 run = be16_to_cpu(h->welcome.run), most = cnr_run_most(c->cfg.members, window);
+	u32 run = be16_to_cpu(h->welcome.run);
 
 	return length % 4 == 0 && length >= cnr_length_least(&c->cfg.addr) &&
 	       length <= c->length && window && window <= c->cfg.window &&
 	       !(window & (window - 1)) && h->epoch &&
 	       h->welcome.algorithm <= CANARY_ALG_MAX &&
 	       cnr_trees_fit(h->welcome.algorithm, h->welcome.trees) &&
-	       cnr_run_fits(h->welcome.algorithm, run) && run <= most;
+	       cnr_run_fits(h->welcome.algorithm, run) && run <= cnr_run_room(&c->cfg, window);
 }
 
 /* The table is complete: take over what was agreed. */

@@ -18,15 +18,28 @@ u32 cnr_run_most(u32 members, u32 window)
 	return run;
 }
 
+/*
+ * Return: how long runs may be for the slots that this member has, if @window is agreed. Rank 0 and
+ * members that were given the length know it from the beginning.
+ */
+u32 cnr_run_room(const struct cnr_config *cfg, u32 window)
+{
+	u32 most = cnr_run_most(cfg->members, window);
+
+	if (cfg->rank && !cfg->given)
+		return most;
+	return min_t(u32, most, cfg->run ? cfg->run : 1);
+}
+
 /* Rank 0 wants runs of @run blocks. All members know the window, so all know how long runs are. */
 void cnr_run_settle(struct cnr_comm *c, u32 run)
 {
-	run = min_t(u32, run ? run : 1, cnr_run_most(c->cfg.members, c->window));
+	run = min_t(u32, run ? run : 1, cnr_run_room(&c->cfg, c->window));
 	c->run_bits = cnr_fls64(run) - 1;
 }
 
 /* Return: what goes with the agreed algorithm, number of trees or blocks in a run; 0: nothing */
 u32 cnr_algorithm_number(const struct cnr_comm *c)
 {
-	return c->run_bits ? 1U << c->run_bits : c->trees;
+	return c->run_bits ? cnr_led_run(c) : c->trees;
 }

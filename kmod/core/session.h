@@ -69,6 +69,7 @@ bool cnr_greeting_leave(struct cnr_comm *c, struct cnr_out *out);
 
 /* runs.c: how many blocks a member leads in a row */
 u32 cnr_run_most(u32 members, u32 window);
+u32 cnr_run_room(const struct cnr_config *cfg, u32 window);
 void cnr_run_settle(struct cnr_comm *c, u32 run);
 u32 cnr_algorithm_number(const struct cnr_comm *c);
 

@@ -80,8 +80,9 @@ bool cnr_shapes_kept(const struct cnr_config *cfg)
 }
 
 /*
- * How many of the blocks that a member may hold, two windows, may it lead? They touch one run more
- * than fit. Where serial numbers wrap, turns skip, and a rank may lead one more.
+ * How many of the blocks that a member may hold, two windows, may it lead? They may cut a run at
+ * both ends, and turns skip once where serial numbers wrap. One run above a rank's share is enough
+ * for that: runs_test.c compares.
  */
 u32 cnr_shapes_leads(const struct cnr_config *cfg, u32 window, u32 run)
 {
@@ -105,7 +106,7 @@ const struct cnr_shape *cnr_shape_of(const struct cnr_comm *c, const struct cnr_
 /* Return: the block before @block, of @o, that has the same leader, where turns do not skip */
 u32 cnr_led_before(const struct cnr_comm *c, const struct cnr_operation *o, u32 block)
 {
-	u32 run = 1U << c->run_bits;
+	u32 run = cnr_led_run(c);
 
 	if (!o->shape->turns || block & (run - 1))
 		return block - 1;
@@ -118,7 +119,7 @@ u32 cnr_led_before(const struct cnr_comm *c, const struct cnr_operation *o, u32 
  */
 u32 cnr_led_number(const struct cnr_comm *c, u32 block)
 {
-	u32 run = 1U << c->run_bits;
+	u32 run = cnr_led_run(c);
 
 	if (!c->turns)
 		return block;

@@ -9,7 +9,7 @@
 static void cnr_tree_begin(struct cnr_comm *c)
 {
 	c->led = c->first;
-	c->tree.leads = cnr_shapes_leads(&c->cfg, c->window, 1U << c->run_bits);
+	c->tree.leads = cnr_shapes_leads(&c->cfg, c->window, cnr_led_run(c));
 	c->tree.told = c->first;
 	cnr_trust_begin(c);
 	cnr_around_begin(c);

@@ -10,6 +10,15 @@
 #define MS	CNR_MSEC
 #define S	CNR_SEC
 
+/* All members join. Return: @s */
+static inline struct tnet *connect_all(struct tnet *s)
+{
+	tnet_connect(s, -1);
+	if (!tnet_wait_state(s, CNR_CONNECTED, 10 * S))
+		abort();
+	return s;
+}
+
 static inline struct tnet *connected_as(u32 members, bool aggregate, u8 algorithm)
 {
 	struct tnet_config cfg = {
@@ -19,12 +28,8 @@ static inline struct tnet *connected_as(u32 members, bool aggregate, u8 algorith
 		.key = true,
 		.algorithm = algorithm,
 	};
-	struct tnet *s = tnet_new(&cfg);
 
-	tnet_connect(s, -1);
-	if (!tnet_wait_state(s, CNR_CONNECTED, 10 * S))
-		abort();
-	return s;
+	return connect_all(tnet_new(&cfg));
 }
 
 /* Most tests are about trees, so their operations must not become rings. */

@@ -8,16 +8,6 @@
 
 #define LONG	(352 * 800)
 
-static struct tnet *connect_all(const struct tnet_config *cfg)
-{
-	struct tnet *s = tnet_new(cfg);
-
-	tnet_connect(s, -1);
-	if (!tnet_wait_state(s, CNR_CONNECTED, 10 * S))
-		abort();
-	return s;
-}
-
 struct turns {
 	const char *name;
 	u32	members;
@@ -90,10 +80,7 @@ static struct tnet *begin_turns(const struct turns *t, struct seen *seen)
 			abort();
 		return s;
 	}
-	tnet_connect(s, -1);
-	if (!tnet_wait_state(s, CNR_CONNECTED, 10 * S))
-		abort();
-	return s;
+	return connect_all(s);
 }
 
 /* All members send their contributions to whose turn it is, and know how long runs are. */
@@ -227,7 +214,7 @@ static void test_lost(u32 run, u32 at)
 	};
 	bool sums;
 
-	l.net = connect_all(&cfg);
+	l.net = connect_all(tnet_new(&cfg));
 	post_all(l.net, 4, LONG);
 	sums = tnet_wait_completed(l.net, 1, 60 * S) && !tnet_wrong(l.net);
 	tap(sums && l.asked && l.asked - l.dropped < 3 * MS,
@@ -245,6 +232,7 @@ struct lie {
 	u8	run_bits;
 	u32	members;
 	enum canary_drop drop;
+	bool	given;		/* members were given runs of one block */
 	struct tnet *net;
 };
 
@@ -271,6 +259,8 @@ static void test_lie(struct lie *l)
 	u32 i, joined = 0, dropped = 0;
 
 	l->net = tnet_new(&cfg);
+	for (i = 1; i < l->members; i++)
+		tnet_comm(l->net, i)->cfg.given = l->given;
 	tnet_connect(l->net, -1);
 	tnet_pass(l->net, tnet_now(l->net) + 5 * S);
 	for (i = 1; i < l->members; i++) {
@@ -287,6 +277,8 @@ int main(void)
 	struct lie lies[] = {
 		{ "runs of 16 of 4", CANARY_ALG_TREE, 4, 4, CANARY_DROP_NONE },
 		{ "runs of 16 of 5 in 64 blocks", CANARY_ALG_TREE, 4, 5, CANARY_DROP_STATE },
+		{ "runs of 1 that were given", CANARY_ALG_TREE, 0, 4, CANARY_DROP_NONE, true },
+		{ "runs of 2 in place of those", CANARY_ALG_TREE, 1, 4, CANARY_DROP_STATE, true },
 		{ "runs in a ring", CANARY_ALG_RING, 1, 4, CANARY_DROP_STATE },
 		{ "runs, and rank 0 decides", CANARY_ALG_AUTO, 1, 4, CANARY_DROP_STATE },
 		{ "static trees", CANARY_ALG_STATIC, 0, 4, CANARY_DROP_NONE },

@@ -239,7 +239,8 @@ enum canary_sock_state {
  * @last:	enum canary_algorithm of the latest operation that was not short; 0 before one
  * @why:	enum canary_why, of @last
  * @wanted:	enum canary_algorithm, as CANARY_ALGORITHM of this socket says
- * @number:	of @algorithm: of static trees, or of blocks in a run; 0: none
+ * @number:	of @algorithm: of static trees; or, once connected, of blocks in a run, if it is
+ *		more than one; else 0
  */
 struct canary_status {
 	__u32	state;
