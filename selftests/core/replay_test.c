@@ -104,13 +104,6 @@ static bool all_connected(struct tnet *s)
 	return tnet_wait_state(s, CNR_CONNECTED, 10 * S);
 }
 
-static void connect_all(struct tnet *s)
-{
-	tnet_connect(s, -1);
-	if (!all_connected(s))
-		abort();
-}
-
 /* A JOIN of this run comes from elsewhere while rank 0 still waits for others. */
 static void test_join_elsewhere(void)
 {
