@@ -262,11 +262,11 @@ tap_is "validate.py refuses other files" "$?: $(cat "$WORK/out")" \
 
 P=topology=topology/shapes/paper_64.topo
 refused "/nowhere/links: No such file" $P --links /nowhere/links
+grep -q '"right"' "$WORK/out"
+verdict $((! $?)) "and that before anything is simulated" "$WORK/out"
 refused "scenario: run: no power of two" $P run=3
 refused "scenario: run: only with algorithm dynamic" $P run=2 algorithm=ring
 refused "scenario: run: a window has no run of each member" $P run=8
-grep -q '"right"' "$WORK/out"
-verdict $((! $?)) "and that before anything is simulated" "$WORK/out"
 scale_refused "--radix 5: not an even number" --radix 5
 scale_refused "--traffic 1.5: not a share" --traffic 1.5
 scale_refused "--trees: a fat tree of radix 4 has only 4 cores" --radix 4 --trees 8
