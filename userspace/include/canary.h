@@ -591,8 +591,8 @@ enum canary_state {
  * @zerocopy:	number of operations posted without copies
  * @refused:	number of operations that were copied because the kernel did not lock their buffers
  * @refusal:	negative errno of the last of these: -ENOBUFS is RLIMIT_MEMLOCK (or no memory)
- * @number:	of @algorithm, as agreed: of static trees, or of blocks that a member leads in a
- *		row; 0: none, or not connected yet
+ * @number:	of @algorithm: of static trees; or, once connected, of blocks that a member leads in
+ *		a row, if it is more than one; else 0
  */
 struct canary_info {
 	uint32_t		state;
